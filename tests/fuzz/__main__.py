@@ -1,4 +1,4 @@
-"""Runs the fuzzers: ``python -m tests.fuzz [--seconds N] [TARGET ...]``, or one input again."""
+"""Runs fuzz targets: ``python -m tests.fuzz [--seconds N] [TARGET ...]``, or one input again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HYPOTHESIS, _ATHERIS = "hypothesis", "atheris"
 
 @frozen
 class Run:
-    """One target with one engine."""
+    """A run of one target with one engine."""
 
     executions: int
     seconds: float
@@ -38,7 +38,7 @@ class Run:
 @click.option("--rerun", type=click.Path(exists=True, path_type=Path), help="An input of TARGET.")
 @click.option("--engine", type=click.Choice((_HYPOTHESIS, _ATHERIS)), help="By default both.")
 def main(names: tuple[str, ...], seconds: float, rerun: Path | None, engine: str | None) -> None:
-    """Runs each target for some time with each engine that is installed."""
+    """Runs each target for some time with each installed engine."""
     os.chdir(ROOT)
     if rerun is not None:
         for name in names:
@@ -63,7 +63,7 @@ def main(names: tuple[str, ...], seconds: float, rerun: Path | None, engine: str
 
 
 def _run(name: str, engine: str, seconds: float) -> Run:
-    """Runs a target in a separate process, because an input may kill it."""
+    """Runs a target in a separate process, because an input may kill the process."""
     directory = CACHE / name
     directory.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", f"tests.fuzz.with_{engine}", name]
@@ -84,7 +84,7 @@ def _run(name: str, engine: str, seconds: float) -> Run:
 
 
 def _kept(path: Path, directory: Path) -> Path:
-    """Stores an input in a file whose name is a hash of its bytes."""
+    """Stores an input in a file, whose name is a hash of the input."""
     data = path.read_bytes()
     kept = directory / f"crash-{hashlib.sha1(data).hexdigest()[:12]}"
     kept.write_bytes(data)

@@ -1,4 +1,4 @@
-"""Derives choices from bytes, so that a mutation of the bytes changes the choices."""
+"""Derives random choices from bytes, so that mutated bytes give other choices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class ByteSource:
-    """Bytes that are consumed from the front; after their end, numbers are zero."""
+    """Bytes that are consumed from the front; after the last byte, all numbers are zero."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -21,12 +21,12 @@ class ByteSource:
         return self._at < len(self._data)
 
     def take(self, size: int) -> bytes:
-        """Consumes a number of bytes; fewer at the end."""
+        """Returns the next bytes; fewer at the end."""
         self._at += size
         return self._data[self._at - size : self._at]
 
     def rest(self) -> bytes:
-        """Consumes all remaining bytes."""
+        """Returns all remaining bytes."""
         return self.take(max(0, len(self._data) - self._at))
 
     def number(self, most: int) -> int:
@@ -39,5 +39,5 @@ class ByteSource:
         return options[self.number(len(options) - 1)]
 
     def short(self, most: int = 255) -> bytes:
-        """Consumes a length and then that many bytes."""
+        """Reads a length, and returns that many bytes."""
         return self.take(self.number(most))

@@ -1,4 +1,4 @@
-"""Fuzzes classification: any line can be read, and all readers of a line agree."""
+"""Fuzzes the classification of messages: all readers of a line agree, and none raises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILLING = b'x\\"{[,:\\u00e9\\\\ '
 
 
 def check(data: bytes) -> None:
-    """Checks that a line is read the same alone, tolerantly, in a batch and by its edges."""
+    """Checks that a line is read the same alone, in a batch, by its edges and by each reader."""
     source = ByteSource(data)
     place = source.number(255)
     raw = source.rest().replace(b"\n", b"")
@@ -54,7 +54,7 @@ def _check_labels(message: Message) -> None:
 
 
 def _check_beginning(raw: bytes) -> None:
-    """Checks that broken JSON is returned as text, and that reading its beginning never raises."""
+    """Checks that the reader of broken JSON never raises, and returns the line as text."""
     if json_or_none(raw) is None:
         assert raw.strip() == b"null" or isinstance(json_or_text(raw), str)
     parse_or_begin(raw, len(raw) // 2)

@@ -36,7 +36,7 @@ _TEXTS = ("", "x", "null", "{}", "[]", '["\\ud800"]', "9" * 30, "9999-12-31T23:5
 
 
 def check(data: bytes) -> None:
-    """Damages a recording as the bytes say, and calls every reader of recordings."""
+    """Damages a recording as the bytes say, and calls all readers of recordings."""
     source = ByteSource(data)
     recording = source.choice(_recordings())
     command = source.choice([*_COMMANDS, *[None] * 9])
@@ -54,7 +54,7 @@ def check(data: bytes) -> None:
 
 
 def _changed_bytes(recording: bytes, source: ByteSource) -> bytes:
-    """Overwrites bytes in any place, or cuts the file."""
+    """Overwrites bytes of the file at any place, or cuts the file off."""
     data = bytearray(recording)
     while source:
         page, place = source.number(len(data) // 4096), source.number(1 << 12)
@@ -103,7 +103,7 @@ def _value(kind: int, source: ByteSource) -> object:
 
 
 def _read(path: Path) -> None:
-    """Calls every query of the store; each returns, or names the file and the problem."""
+    """Calls all queries of the store; each returns, or raises an error that names the file."""
     for question in _QUESTIONS:
         try:
             with RecordingReader(path) as reader:
@@ -182,7 +182,7 @@ _QUESTIONS: tuple[Callable[[RecordingReader], None], ...] = (
 
 
 def _run(path: Path, command: tuple[str, ...]) -> None:
-    """Runs a command and checks that it ends with a documented exit code and no traceback."""
+    """Runs a command, and checks that it exits with a documented code and prints no traceback."""
     words = ["inspect", command[0], str(path), *command[1:]]
     if command[0] == "search":
         words = ["inspect", "search", command[1], str(path)]
@@ -196,7 +196,7 @@ def _run(path: Path, command: tuple[str, ...]) -> None:
 
 @cache
 def _recordings() -> list[bytes]:
-    """Returns small recordings: one with all features, one with faults, one of a real agent."""
+    """Returns small recordings: one of all features, one with faults, one of a real agent."""
     path = scratch.directory("database_reader") / "seed.db"
     with LogWriter(path, fault_plan='[[fault]]\nkind = "drop"\n', seed=7) as recorder:
         write_conversation(recorder)
@@ -213,7 +213,7 @@ def _recordings() -> list[bytes]:
 
 @cache
 def _columns() -> list[tuple[str, str]]:
-    """Returns every column of every table, as pairs of names."""
+    """Returns all pairs of table and column."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(_recordings()[0])
         names = "SELECT name FROM sqlite_master WHERE type = 'table'"

@@ -1,4 +1,4 @@
-"""Fuzzes filters: any text is parsed or refused, and SQL and Python select the same rows."""
+"""Fuzzes filters: each text is parsed or refused; SQL and Python select the same rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMN = re.compile(r"bad filter at column (\d+): ")
 
 
 def check(data: bytes) -> None:
-    """Checks that a text is refused with a column, or selects the same rows in SQL and Python."""
+    """Checks that a filter is refused with a column, or selects the same rows in SQL and Python."""
     text = data.decode(errors="surrogateescape")
     try:
         chosen = parse(text)
@@ -33,7 +33,7 @@ def check(data: bytes) -> None:
 
 
 def _check_choice(chosen: Filter) -> None:
-    """Checks that the store finds exactly the rows that match."""
+    """Checks that the store finds exactly the rows that a parsed filter matches."""
     reader, rows = _recording()
     expected = [row["seq"] for row in rows if chosen.finds(row)]
     assert [row["seq"] for row in reader.rows(chosen)] == expected

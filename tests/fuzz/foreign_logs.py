@@ -1,4 +1,4 @@
-"""Fuzzes the readers of foreign logs: any input is read, and every line of it is accounted for."""
+"""Fuzzes the formats of `import`: each input is read, and each line belongs to an entry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.foreign_log_writers import WRITERS, Sent, conversation_of
 
 
 def check(data: bytes) -> None:
-    """Reads an input; its first byte selects the format, the second the size of the pieces."""
+    """Imports an input; its first byte selects the format, its second the size of the chunks."""
     bytes_left = ByteSource(data)
     source = SOURCES[bytes_left.number(len(SOURCES)) % len(SOURCES)]
     longest = bytes_left.number(300) or -1

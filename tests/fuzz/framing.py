@@ -1,4 +1,4 @@
-"""Fuzzes framing: in both framers, chunks of a stream give the lines of the whole stream."""
+"""Fuzzes framing: both framers cut a stream into the same lines, whatever its chunks are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER = b"\n\xf5\n"
 
 
 def framed(chunks: Sequence[bytes], *, stored: bool = False) -> tuple[list[bytes], list[Line]]:
-    """Returns the bytes of each line, and the lines.
+    """Returns the bytes of each line, and the lines of the framer.
 
     Args:
         chunks: the chunks of one stream, read at the times 0, 1, 2 and so on.
@@ -37,7 +37,7 @@ def framed(chunks: Sequence[bytes], *, stored: bool = False) -> tuple[list[bytes
 
 
 def _chunks(data: bytes) -> list[bytes]:
-    """Cuts the data into chunks; its first bytes are the sizes, which are used in turn."""
+    """Cuts the data into chunks, whose sizes are its first bytes, used in turn."""
     source = ByteSource(data)
     sizes = [size for size in source.short(15) if size] or [255]
     stream, chunks = source.rest(), list[bytes]()
@@ -60,7 +60,7 @@ def _cut(chunks: list[bytes]) -> list[bytes]:
 
 
 def check(data: bytes) -> None:
-    """Checks that lines depend only on the bytes, and have the right contents, sizes and times."""
+    """Checks that lines do not depend on chunks, and have the right bytes, sizes and times."""
     chunks = _chunks(data)
     stream = b"".join(chunks)
     parts = stream.split(b"\n")

@@ -1,4 +1,4 @@
-"""Makes inputs with Hypothesis: mutated seeds, and random words and bytes."""
+"""Draws inputs for targets with Hypothesis: mutated seeds, and random words and bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_SEEDS = 64
 
 
 def inputs(target: Target) -> st.SearchStrategy[bytes]:
-    """Draws inputs for a target."""
+    """Draws inputs for a fuzz target."""
     seeds = [seed for seed in target.seeds() if len(seed) <= target.longest]
     chosen = seeds[:: max(1, len(seeds) // _MOST_SEEDS)]
     pieces = st.binary(max_size=8) | st.sampled_from(COMMON + target.words)

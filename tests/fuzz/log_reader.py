@@ -1,4 +1,4 @@
-"""Fuzzes the log reader and the indexer: any log is refused, or indexed into readable rows."""
+"""Fuzzes the reader of capture logs and the indexer: a log is refused or gives readable rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WHOLE = 1 << 30
 
 
 def check(data: bytes) -> None:
-    """Checks how bytes are read as a log, or as the contents of whole records."""
+    """Checks how the reader of logs reads bytes: as a whole log, or as the contents of records."""
     source = ByteSource(data)
     match source.number(2):
         case 0:
@@ -76,7 +76,7 @@ def _read(log: LogReader, limit: int) -> list[LogRecord]:
 
 
 def _check_rows(log: LogReader) -> None:
-    """Checks that rows do not depend on batches, and are exported or refused as damaged."""
+    """Checks that rows do not depend on the size of batches, and can be exported."""
     with new_database() as whole, new_database() as piecewise:
         if not _index(log, whole, _WHOLE):
             assert not _index(log, piecewise, 1)
@@ -91,7 +91,7 @@ def _check_rows(log: LogReader) -> None:
 
 
 def _index(log: LogReader, connection: sqlite3.Connection, limit: int) -> bool:
-    """Indexes a log, each batch by a new indexer; False if the log does not continue the rows."""
+    """Indexes a log, each batch by a new indexer; False if the log does not fit the rows."""
     try:
         while Indexer(connection, log).step(limit):
             pass

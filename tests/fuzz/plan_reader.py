@@ -1,4 +1,4 @@
-"""Fuzzes the plan reader: any TOML or option is read or refused, and a plan survives storing."""
+"""Fuzzes the reader of fault plans: each text is read or refused; a stored plan is read back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fuzz.target import Target
 
 
 def check(data: bytes) -> None:
-    """Reads a file or rules of the command line; the first byte decides."""
+    """Reads a plan from a file or from rules of the command line; the first byte decides which."""
     source = ByteSource(data)
     is_file = source.number(1) == 0
     text = source.rest()
@@ -34,13 +34,13 @@ def _load(text: bytes) -> Plan:
 
 
 def _rules(text: bytes) -> Plan:
-    """Makes a plan from lines, each the value of one ``--fault``."""
+    """Makes a plan from lines; each line is the value of one option ``--fault``."""
     rules = [parse_rule(rule.decode(errors="surrogateescape")) for rule in text.split(b"\n")]
     return joined([], rules, 7)
 
 
 def _check_comes_back(plan: Plan) -> None:
-    """Checks that the stored text of a plan gives the same rules, names and seed."""
+    """Checks that a stored plan is read with the same rules, names and seed."""
     text = plan_text(plan)
     try:
         read_toml(text)

@@ -1,4 +1,4 @@
-"""Fuzzes the redactor: cuts change no result, JSON keeps its structure, no secret remains."""
+"""Fuzzes masking: cuts do not change the result, JSON stays JSON, and no secret remains."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _MOST_LINES = 16
 
 @frozen
 class Fed:
-    """A line of a connection."""
+    """A line of a stream."""
 
     stream: Stream
     raw: bytes
 
 
 def check(data: bytes) -> None:
-    """Masks random lines, or a conversation with a secret, in several ways that must agree."""
+    """Masks random lines or a conversation with a secret in several ways, and compares them."""
     source = ByteSource(data)
     choice = source.number(255)
     private = bool(choice & 4)
@@ -66,7 +66,7 @@ def _any_lines(source: ByteSource) -> list[Fed]:
 
 
 def _conversation(source: ByteSource) -> tuple[list[Fed], str]:
-    """Returns lines that repeat a value, after a line whose member name marks it as a secret."""
+    """Returns lines that repeat a value, after a line whose JSON key marks it as a secret."""
     secret = _secret(source)
     lines = [Fed(Stream.TO_AGENT, _spelled(source, _named(source, secret)))]
     while source and len(lines) < _MOST_LINES:
@@ -123,7 +123,7 @@ def _more(source: ByteSource, secret: str) -> list[Fed]:
 
 
 def _chunks(source: ByteSource, content: str) -> list[Fed]:
-    """Returns a text in pieces of any size, with other lines between them."""
+    """Returns lines that contain a text in chunks of any size, with other lines between them."""
     kind = source.choice(("agent_message_chunk", "agent_thought_chunk"))
     lines = []
     while content:
@@ -145,7 +145,7 @@ def _to_client(source: ByteSource, message: Any) -> Fed:
 
 
 def _spelled(source: ByteSource, message: Any) -> bytes:
-    """Returns a message as JSON in the style of some peer."""
+    """Returns a message as JSON, in the style of one of several peers."""
     how = source.number(7)
     line = json.dumps(message, ensure_ascii=bool(how & 1), separators=(",", ":"))
     return (line.replace("/", "\\/") if how == 6 else line).encode()
@@ -192,11 +192,11 @@ def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
 def _edits(
     lines: list[Fed], ahead: Callable[[int], int], *, private: bool, anew: int = 0
 ) -> list[Edits]:
-    """Masks lines one by one, and returns the edits of each.
+    """Masks lines one by one, and returns the edits of each line.
 
     Args:
         lines: all lines.
-        ahead: by the number of a line, how many following lines are known at first.
+        ahead: returns how many later lines are known when a line is masked.
         private: whether private text is masked.
         anew: the number of lines after which a new redactor continues; 0 for never.
     """
@@ -241,7 +241,7 @@ def _check_edits(raw: bytes, edits: Edits) -> None:
 
 
 def _check_structure(raw: bytes, masked: bytes) -> None:
-    """Checks that masking keeps the keys and types of JSON, and the labels of a message."""
+    """Checks that masking keeps the keys and types of JSON, and the labels of the message."""
     before = json_or_none(raw)
     assert (before is None) == (json_or_none(masked) is None)
     if before is not None:
@@ -251,7 +251,7 @@ def _check_structure(raw: bytes, masked: bytes) -> None:
 
 
 def _outline(value: Any) -> Any:
-    """Returns a value without its texts."""
+    """Returns a JSON value in which all texts are removed."""
     if isinstance(value, dict):
         return [(key, _outline(inner)) for key, inner in value.items()]
     if isinstance(value, list):
@@ -260,7 +260,7 @@ def _outline(value: Any) -> Any:
 
 
 def _check_pieces(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
-    """Checks that masking a line in pieces does not depend on the cuts."""
+    """Checks that masking a line in pieces gives the same result as masking it whole."""
     whole = _redactor(RedactorState(_KEY), private=private)
     pieces = _redactor(RedactorState(_KEY), private=private)
     for n, line in enumerate(lines):
@@ -272,7 +272,7 @@ def _check_pieces(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
 
 
 def _check_restored(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
-    """Checks that lines fed again after a mark are masked as the first time."""
+    """Checks that lines which are masked again after a reset give the same result."""
     redactor = _redactor(RedactorState(_KEY), private=private)
     for n, line in enumerate(lines):
         mark = redactor.mark()
@@ -302,9 +302,9 @@ def _check_hidden(masked: list[Fed], secret: str) -> None:
 
 
 def _check_text(raw: bytes) -> None:
-    """Checks that masking a text or the words of a command twice changes nothing more.
+    """Checks that masking a text twice gives the same as masking it once.
 
-    A secret right next to another one is only recognized after that one became a marker.
+    A secret right beside another secret is recognized only after the other became a marker.
     """
     redactor = Redactor(RedactorState(_KEY))
     shown = raw.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Directories for the targets that read files."""
+"""Temporary directories for targets that read files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 @cache
 def directory(name: str) -> Path:
-    """Returns a target's directory, which is removed when the program ends."""
+    """Returns the directory of a target, which is removed when the program ends."""
     path = Path(_holder().name) / name
     path.mkdir()
     return path
@@ -17,5 +17,5 @@ def directory(name: str) -> Path:
 
 @cache
 def _holder() -> TemporaryDirectory[str]:
-    """Returns the directory of this process; the cache keeps it."""
+    """Returns the temporary directory of this process, always the same."""
     return TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Takes seeds from the recordings in the repository and the messages in ``tests/data``."""
+"""Takes first inputs from the recordings in the repository and from ``tests/data``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIRS = sorted((ROOT / "tests/data/pairs").glob("*.jsonl"))
 
 @cache
 def lines() -> tuple[bytes, ...]:
-    """Returns lines of every kind without newlines, a few of each method and shape."""
+    """Returns lines of all kinds without newlines: a few of each method and shape."""
     by_shape: dict[tuple[object, ...], list[bytes]] = {}
     for path in RECORDINGS:
         with RecordingReader(path) as reader:

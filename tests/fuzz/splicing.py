@@ -1,4 +1,4 @@
-"""Fuzzes splicing: places are found in any text, and a replacement changes nothing else."""
+"""Fuzzes the replacement of values in lines: all other bytes stay the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEW = '{"new":[]}'
 
 
 def check(data: bytes) -> None:
-    """Checks the places of a line: in order, whole values, and the same as in its parsed form."""
+    """Checks that the places of values are in order, and are the same in the parsed line."""
     raw = data.replace(b"\n", b"")
     text = raw.decode(errors="surrogateescape")
     message = read(raw)
@@ -39,7 +39,7 @@ def _check_order(hits: list[Span], size: int) -> None:
 
 
 def _check_values(text: str, value: Any, places: Places, hits: list[Span]) -> None:
-    """Checks the values at the places against the parsed form, and after a replacement."""
+    """Checks the values at all places, before and after a replacement."""
     written = [_loads(text[span.start : span.end]) for span in hits]
     assert repr(written) == repr([*_at(value, places)])
     spliced = splice(text, [(span, _NEW) for span in hits])
@@ -50,7 +50,7 @@ Pairs = list[tuple[str, Any]]
 
 
 class _Object:
-    """An object with its members in order, including duplicates."""
+    """A JSON object as its members in order, with duplicate keys."""
 
     def __init__(self, members: Pairs) -> None:
         self.members = members
@@ -64,7 +64,7 @@ def _loads(text: str) -> Any:
 
 
 def _parsed(text: str) -> tuple[Any] | None:
-    """Returns the value of a line; None if the line is not JSON or too deep."""
+    """Returns the value of a line; None if the line is not JSON or is nested too deeply."""
     try:
         return (_loads(text),)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _at(value: Any, places: Places) -> Any:
 
 
 def _replaced(value: Any, places: Places) -> Any:
-    """Returns the value with another value at each place."""
+    """Returns a value in which another value is at each place."""
     new = []
     for key, inner in _members(value):
         place = places.get(key)

@@ -1,4 +1,4 @@
-"""Defines fuzz targets, and the limits of time and memory that each must keep for any input."""
+"""Defines fuzz targets, and the limits of time and memory for each input."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _GROWTH_KIB = 256 << 10
 
 
 class Violated(Exception):
-    """Raised when an input exceeds a limit."""
+    """Raised if an input exceeds a limit."""
 
 
 @frozen
 class Target:
-    """One thing to fuzz.
+    """A function to fuzz, its first inputs and its limits.
 
     Attributes:
         name: the name of its module.
-        check: accepts any bytes, and raises if a guarantee is violated.
+        check: a function of any bytes that raises if a guarantee is violated.
         seeds: the first inputs, made from recordings.
         words: the words that mutations insert.
         longest: the length of the longest input in bytes.
-        steps: the function calls that any input may make.
+        steps: the number of function calls that each input may cause.
         steps_per_byte: further function calls for each byte of an input.
         examples: the number of inputs that the suite runs, in about half a second.
     """
@@ -44,10 +44,10 @@ class Target:
     examples: int = 100
 
     def run(self, data: bytes) -> None:
-        """Checks one input, with a limit on its steps.
+        """Checks one input, with a limit on the number of function calls.
 
         Raises:
-            Violated: the input takes more steps.
+            Violated: the input causes too many function calls.
             Exception: a guarantee is violated.
         """
         counter = StepCounter(self.steps + self.steps_per_byte * len(data))
@@ -55,10 +55,10 @@ class Target:
             self.check(data)
 
     def run_within_memory(self, data: bytes) -> None:
-        """Checks one input, with limits on its steps and memory.
+        """Checks one input, with limits on function calls and on memory.
 
         Raises:
-            Violated: the input takes more steps or memory.
+            Violated: the input causes too many calls or takes too much memory.
             Exception: a guarantee is violated.
         """
         before = largest_memory()
@@ -68,7 +68,7 @@ class Target:
 
 
 class StepCounter:
-    """A context manager that counts function calls, which do not depend on the machine's speed."""
+    """Counts function calls, which do not depend on the speed of the machine."""
 
     def __init__(self, most: int) -> None:
         self.steps = 0

@@ -1,4 +1,4 @@
-"""The targets, by name. They are imported on request, so that atheris can import them."""
+"""Returns the fuzz targets by name. Each is imported on request, as atheris requires."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ NAMES = (
 
 
 def target(name: str) -> Target:
-    """Imports a target."""
+    """Imports and returns a fuzz target."""
     module: Target = importlib.import_module(f"tests.fuzz.{name}").TARGET
     return module

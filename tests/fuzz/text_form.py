@@ -1,4 +1,4 @@
-"""Fuzzes the text form: any text is read or refused in one line, and rows survive export."""
+"""Fuzzes the text form: each text is read or refused, and exported rows are imported again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NEWLINES = (b"\n", b"\r\n", b"")
 
 
 def check(data: bytes) -> None:
-    """Reads a text, or writes and reads rows; the first byte decides."""
+    """Reads a text form, or writes and reads rows; the first byte decides which."""
     source = ByteSource(data)
     match source.number(3):
         case 0:
@@ -52,7 +52,7 @@ def check(data: bytes) -> None:
 
 
 def _check_text(text: bytes) -> None:
-    """Checks that a text is refused with a line number, or that its rows survive export."""
+    """Checks that a text form is refused with a line number, or can be exported and read."""
     try:
         rows = _rows_of_text(text)
     except UnreadableRecording as e:
@@ -63,14 +63,14 @@ def _check_text(text: bytes) -> None:
 
 
 def _check_line(line: bytes) -> None:
-    """Checks that a line in a known style is restored, even with escaped invisible characters."""
+    """Checks that a line in a known style is read unchanged from the text form."""
     if (styled := find_style(line)) is not None:
         message, style = styled
         assert spell(message, style) == spell(visible_json(message), style) == line
 
 
 def _check_rows(source: ByteSource) -> None:
-    """Checks that rows with any values are restored from their text."""
+    """Checks that rows with any values are the same after export and import."""
     with new_database() as connection:
         recording = Recording("c0ffee", "x", "0.1.0", "2025-06-15T15:06:40Z", state="complete")
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
@@ -85,7 +85,7 @@ def _check_rows(source: ByteSource) -> None:
 
 
 def _add(rows: RowWriter, source: ByteSource) -> None:
-    """Adds a frame with a gap in the numbers, and possibly a fault that fired at it."""
+    """Adds a frame to the rows, perhaps with a fault that fired, and skips a frame number."""
     rows.state.next_seq += source.number(3)
     seq, stream = rows.state.next_seq, source.choice([*Stream])
     t_ns = int.from_bytes(source.short(7), "little", signed=True)
@@ -119,7 +119,7 @@ def _written(text: bytes) -> bytes:
 
 
 def reader_of(connection: sqlite3.Connection) -> rows.Rows:
-    """Returns a reader of rows in memory, without a file."""
+    """Returns a reader of rows in memory."""
     reader = rows.Rows()
     reader.path, reader.connection = _NAME, connection
     reader.tables = make_views(connection, tail=False)

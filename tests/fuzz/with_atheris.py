@@ -18,7 +18,7 @@ with atheris.instrument_imports(include=["acp_proxy"]):
 
 
 def main(seconds: str, directory: str, prefix: str) -> None:
-    """Fuzzes a target; libFuzzer ends the process, with its own exit code after a crash.
+    """Fuzzes a target until the time is over; libFuzzer then ends the process.
 
     Args:
         seconds: the duration.

@@ -31,12 +31,12 @@ SLOWEST_S = 20
 
 
 class _Enough(BaseException):
-    """Raised after enough tries to shorten an input."""
+    """Raised to stop after enough attempts to shorten an input."""
 
 
 @frozen
 class Outcome:
-    """The result of a run: the number of calls, and the input that failed."""
+    """The result of a fuzz run: the number of calls, and the input that failed."""
 
     executions: int
     crash: bytes | None = None
@@ -44,11 +44,11 @@ class Outcome:
 
 
 def fuzz(target: Target, is_over: Callable[[], bool], first_seed: int = 0) -> Outcome:
-    """Runs a target with one input after the other, until it fails or the time is over.
+    """Runs a target with many inputs, until an input fails or the time is over.
 
     Args:
         target: the target to run.
-        is_over: asked before each round.
+        is_over: returns whether the time is over; called before each round.
         first_seed: the random seed of the first round.
     """
     strategy = inputs(target)
@@ -95,7 +95,7 @@ def _too_slow(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main(name: str, seconds: str, crash: str) -> int:
-    """Fuzzes, prints the number of calls, stores a failing input in ``crash`` and exits with 1."""
+    """Fuzzes a target, stores a failing input in ``crash``, and then exits with 1."""
     target = targets.target(name)
     end = time.monotonic() + float(seconds)
     outcome = fuzz(target, lambda: time.monotonic() > end, time.time_ns() % (1 << 32))

@@ -1,1 +1,1 @@
-"""Programs of developers: they write pages, pictures and tables anew, or count."""
+"""Programs for developers: they generate pages, pictures and tables, or count code."""

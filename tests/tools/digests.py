@@ -1,12 +1,12 @@
-"""Writes a digest of every output of every command, to compare the outputs of two versions.
+"""Prints digests of the outputs of all commands, to compare two versions of acp-proxy.
 
 python -m tests.tools.digests >before.txt          what every command prints and writes
 python -m tests.tools.digests --against before.txt which of these outputs are no longer the same
 python -m tests.tools.digests --show 'check tour'  the text of some outputs, to see what changed
 
-The outputs are those for the shipped and the captured recordings: every command, every format and
-`--json`. An option that a version does not have is an output like any other: its error. Times of
-day, paths and random ids are replaced by placeholders.
+Each command runs with the shipped and the captured recordings, with each format and `--json`. If a
+version lacks an option, the output is the error. Placeholders replace times of day, paths and
+random ids.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ _CHANGING = [
 
 
 def outputs(scratch: Path, part: str = "") -> Iterator[tuple[str, str]]:
-    """Yields the name of each output, and its text.
+    """Yields the name and the text of each output.
 
     Args:
-        scratch: a directory for the recordings and for what commands write.
-        part: what the name of an output has to contain.
+        scratch: a directory for the recordings and for the files of commands.
+        part: a text that the name of each output contains.
     """
     names = _recordings(scratch / "all")
     for name in names:
@@ -117,7 +117,7 @@ def outputs(scratch: Path, part: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _recordings(directory: Path) -> list[str]:
-    """Makes the shipped and the captured recordings in a directory, and returns their names."""
+    """Copies the shipped recordings and makes the captured ones; returns their names."""
     directory.mkdir()
     for path in SHIPPED:
         shutil.copy(path, directory)
@@ -149,7 +149,7 @@ def _output(scratch: Path, command: str, part: str, **names: str) -> Iterator[tu
 
 
 def _run(words: list[str]) -> str:
-    """Runs a command in this process, and returns its exit code and what it prints."""
+    """Runs a command in this process; returns its exit code and its output."""
     environment = {"ACP_PROXY_RECORDINGS": "/nowhere", "COLUMNS": "100", "ACP_PROXY_NO_PAGER": "1"}
     result = CliRunner(env=environment).invoke(cli, words, prog_name="acp-proxy")
     problem = "" if isinstance(result.exception, SystemExit | None) else repr(result.exception)
@@ -187,7 +187,7 @@ def _settled(text: str, scratch: Path) -> str:
 @click.option("--against", type=click.Path(path_type=Path), help="A file of digests, to compare.")
 @click.option("--show", "part", default="", help="Print outputs whose name contains this.")
 def main(against: Path | None, part: str) -> None:
-    """Print a digest of every output, or which have changed."""
+    """Print a digest of each output, or only the changed ones."""
     known = {}
     if against:
         for line in against.read_text(encoding="utf-8").splitlines():

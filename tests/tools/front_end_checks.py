@@ -1,6 +1,6 @@
 """Checks the scripts of the report: ``python -m tests.tools.front_end_checks types`` or ``style``.
 
-Both programs come from npm; where Node is missing, this says so and nothing is checked.
+The programs for both checks come from npm. Without Node, nothing is checked, and a message says so.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ FRONT_END = ROOT / "acp_proxy/report/front_end"
 
 
 def node(packages: Path) -> str:
-    """The program of Node that came with the packages; for some systems there is none."""
+    """Returns Node's program from the npm packages; ``node`` on systems without this package."""
     program = packages / NODE / "bin/node"
     return str(program) if program.exists() else "node"
 
 
 def types_command(packages: Path, project: Path = CHECKED / "tsconfig.json") -> list[str | Path]:
-    """The command that checks the types in the comments of all modules."""
+    """Returns the command that checks the types in the comments of all scripts."""
     script = packages / "typescript/bin/tsc"
     return [node(packages), script, "--project", project, "--pretty", "false"]
 
 
 def style_command(packages: Path, *words: str) -> list[str | Path]:
-    """The command that checks what modules may do; to be run in `ROOT`."""
+    """Returns the command that checks the rules for scripts; it must run in `ROOT`."""
     script = packages / "eslint/bin/eslint.js"
     config = ["--config", CHECKED / "eslint.config.mjs", "--max-warnings", "0"]
     return [node(packages), script, *config, *(words or (FRONT_END, CHECKED))]

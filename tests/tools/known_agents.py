@@ -1,9 +1,9 @@
-"""Writes the table of known agents and its page of the manual anew, from the official registry.
+"""Writes the table of known agents, and its page of the manual, from the official registry.
 
 ``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
 of the same form. The result has the checksum of the input, the version of each agent, and the
-commit of its entry if the file has it. The repository that each package names on npm or PyPI is
-compared with the one that the registry has for the agent.
+commit of its entry if the file has it. For each agent, the repository in the registry is compared
+with the repository that its package names on npm or PyPI.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PROGRAMS = {
 
 
 def main(words: list[str]) -> int:
-    """Writes the table; returns the exit code."""
+    """Writes the table and the page; returns the exit code."""
     data = Path(words[0]).read_bytes() if words else _download()
     registry = json.loads(data)
     rows = {agent["id"]: row(agent, named_repositories) for agent in registry["agents"]}
@@ -59,12 +59,12 @@ def main(words: list[str]) -> int:
 def row(
     agent: dict[str, Any], ask: Callable[[Sequence[str]], list[str]], day: str = ""
 ) -> KnownAgent:
-    """Makes a row of the table of an agent of the registry.
+    """Returns the row of the table for an agent in the registry.
 
     Args:
-        agent: the agent's entry.
-        ask: `named_repositories`.
-        day: the day of the comparison, if it is not today.
+        agent: the agent's entry in the registry.
+        ask: the function `named_repositories`, or a substitute.
+        day: the day of the comparison; today by default.
     """
     kinds = agent["distribution"]
     runner: tuple[str, ...] = ()
@@ -96,16 +96,16 @@ def row(
 
 
 def plain_repository(url: str) -> str:
-    """Returns host and path of a repository's address, which has several spellings."""
+    """Returns host and path of a repository's address, whose spellings differ."""
     url = re.sub(r"^(git\+)?[a-z]+://(git@)?(www\.)?|^git@", "", url.strip().lower())
     return re.sub(r"(\.git)?/?$", "", re.sub(r"^([\w.]+):", r"\1/", url))
 
 
 def named_repositories(runner: Sequence[str]) -> list[str]:
-    """Returns the repositories that a package names; none if there is no such package.
+    """Returns the repositories that a package names; none if the package does not exist.
 
     Args:
-        runner: the words that run the package, which is the last.
+        runner: the words that run the package; the last word is the package.
     """
     program, package = runner[0], runner[-1]
     if program == "npx":
@@ -119,11 +119,11 @@ def named_repositories(runner: Sequence[str]) -> list[str]:
 
 
 def written(rows: Mapping[str, KnownAgent], read: str) -> str:
-    """Returns the file of the package, an agent a line.
+    """Returns the contents of the table's file in the package, one agent on each line.
 
     Args:
-        rows: the rows, by the agents' ids.
-        read: the SHA-256 of what they were made of.
+        rows: the rows of the table, by the ids of the agents.
+        read: the SHA-256 of the registry's file.
     """
     lines = [f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items())]
     head = f'{{\n "registry": "{REGISTRY}",\n "sha256": "{read}",\n "agents": {{\n'
@@ -131,7 +131,7 @@ def written(rows: Mapping[str, KnownAgent], read: str) -> str:
 
 
 def manual_rows(rows: Mapping[str, KnownAgent]) -> list[str]:
-    """Returns the rows of the manual's table, which is the end of its page."""
+    """Returns the rows for the table at the end of the manual's page."""
     lines = []
     for id_, agent in sorted(rows.items()):
         command, runner = agent["command"], agent["runner"]

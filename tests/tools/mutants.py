@@ -1,6 +1,6 @@
-"""Counts the mutants that the tests notice, module by module: what `make mutants` prints last.
+"""Counts for each module how many mutants the tests notice; `make mutants` prints this.
 
-A mutant is the code with one small change. One that no test notices survives.
+A mutant is the code with one small change. A mutant survives if no test notices the change.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ _NOTICED = {"killed", "timeout", "suspicious", "segfault", "caught by type check
 
 
 def table(results: str) -> tuple[list[str], bool]:
-    """Counts results.
+    """Counts for each module how many mutants the tests noticed.
 
     Args:
-        results: what `mutmut results --all true` prints: a line for each mutant, such as
+        results: the output of `mutmut results --all true`, a line for each mutant, such as
             ``acp_proxy.protocol.typed_places.x_splice__mutmut_2: survived``.
 
     Returns:
-        A line for each module, and whether enough were noticed in each of them. No mutant at all
-        is not enough.
+        A line for each module, and whether the tests noticed enough mutants in each module. Without
+        any mutant, the result is false.
     """
     made: Counter[str] = Counter()
     noticed: Counter[str] = Counter()
@@ -41,7 +41,7 @@ def table(results: str) -> tuple[list[str], bool]:
 
 
 def main(mutmut: str) -> int:
-    """Prints the table, and below it the mutants that survived; returns the exit code."""
+    """Prints the table and the surviving mutants; returns the exit code."""
     command = [mutmut, "results", "--all", "true"]
     results = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     lines, is_enough = table(results)

@@ -1,7 +1,7 @@
-"""Takes the pictures of a report that the README shows, in the Chromium of the system.
+"""Takes the README's pictures of a report page in the Chromium of the system.
 
-``python -m tests.tools.page_pictures`` writes them to `docs/pictures`. Fonts differ between
-systems, so no test compares them; look at them.
+``python -m tests.tools.page_pictures`` writes the pictures to `docs/pictures`. Fonts
+differ between systems, so no test compares the pictures. Review them by eye.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex], #app .entry-
 
 
 def main() -> None:
-    """Writes all pictures."""
+    """Takes and writes all pictures."""
     from playwright.sync_api import sync_playwright
 
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)

@@ -1,8 +1,8 @@
-"""Draws the pictures of the README: what the program prints on a terminal, as SVG.
+"""Draws the README's pictures of output on a terminal, as SVG.
 
-``python -m tests.tools.pictures`` writes `docs/pictures` anew. A picture has its own background,
-light or dark as the reader prefers, and every piece of text its place and its width, whatever the
-font.
+``python -m tests.tools.pictures`` writes `docs/pictures` anew. A picture has a light or dark
+background, as the reader prefers. Each piece of text has a fixed place and width, whatever the font
+is.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CUBE = (0, 95, 135, 175, 215, 255)
 
 
 def printed(*arguments: str) -> str:
-    """Returns the output of the program on a terminal, with its colours."""
+    """Returns the output of a command on a terminal, with colours."""
     terminal = patch("acp_proxy.cli.screens.output.width", lambda: COLUMNS)
     with contextlib.chdir(ROOT), in_utc(), terminal:
         result = run(*arguments, FORCE_COLOR="1")
@@ -58,7 +58,7 @@ def printed(*arguments: str) -> str:
 
 
 def picture(*arguments: str) -> str:
-    """Draws a command and what it prints."""
+    """Returns the picture of a command and its output."""
     lines = [f"$ acp-proxy {' '.join(arguments)}", *printed(*arguments).splitlines()]
     width = COLUMNS * _WIDTH + 2 * _MARGIN
     height = len(lines) * _HEIGHT + 2 * _MARGIN
@@ -91,7 +91,7 @@ def _texts(line: str, row: int) -> Iterator[str]:
 
 
 def pieces(line: str) -> Iterator[tuple[str, str | None, bool]]:
-    """Yields the pieces of a line: the text, its colour if it has one, and whether it is bold."""
+    """Yields the pieces of a line: the text, its colour or None, and whether it is bold."""
     color, is_bold = None, False
     before, *rest = _SGR.split(line)
     yield before, color, is_bold
@@ -111,7 +111,7 @@ def pieces(line: str) -> Iterator[tuple[str, str | None, bool]]:
 
 
 def color_of(number: int) -> str:
-    """One of the 240 colours beyond the named ones, as CSS writes it."""
+    """Returns the CSS colour for one of the 240 numbered colours of terminals."""
     if number >= 232:
         parts = [8 + 10 * (number - 232)] * 3
     else:
@@ -121,7 +121,7 @@ def color_of(number: int) -> str:
 
 
 def main() -> None:
-    """Writes the pictures."""
+    """Draws and writes all pictures."""
     PICTURES.mkdir(exist_ok=True)
     for name, arguments in PICTURED.items():
         (PICTURES / name).write_text(picture(*arguments), encoding="utf-8")

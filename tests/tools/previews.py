@@ -1,7 +1,7 @@
-"""Writes the previews of all examples in `tests/data/protocol` into a file, for review.
+"""Writes the previews of all messages in `tests/data/protocol` into a file, for review.
 
-``python -m tests.tools.previews`` writes `tests/data/previews.txt` anew. Look at the difference: a
-line is right if it says what the frame means, shortly.
+``python -m tests.tools.previews`` writes `tests/data/previews.txt` anew. Review the changes:
+each line should say briefly what its frame means.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FRAGMENTS = ("fragments-official", "fragments-seed004")
 
 @frozen
 class Case:
-    """One message, and its source."""
+    """A message, and its place in a document."""
 
     source: str
     """The file and the line of the document, or the number of the line in the file."""
@@ -37,7 +37,7 @@ class Case:
 
     @property
     def raw(self) -> bytes:
-        """The message as one line."""
+        """Returns the message as one line."""
         return json.dumps(self.message, ensure_ascii=False).encode()
 
     @property
@@ -46,12 +46,12 @@ class Case:
         return preview(self.raw, self.kind, self.method)
 
     def __str__(self) -> str:
-        """The case and its preview as they stand in the golden file."""
+        """Returns the case and its preview in the form of the golden file."""
         return f"{self.source}  {self.kind} {self.method}\n    {self.preview}\n"
 
 
 def cases() -> Iterator[Case]:
-    """All examples; fragments are put into a message in which such a fragment occurs."""
+    """Yields all examples; a fragment is put into a message that may contain it."""
     for name in _MESSAGES:
         for source, line in _lines(name):
             kind = "error" if "error" in line["message"] else line["kind"]
@@ -63,7 +63,7 @@ def cases() -> Iterator[Case]:
 
 
 def golden() -> str:
-    """Returns the contents of the golden file if nothing has changed."""
+    """Returns the current contents for the golden file."""
     return "\n".join(map(str, cases()))
 
 

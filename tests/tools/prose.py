@@ -1,7 +1,7 @@
 """Checks the English of docstrings, comments, messages and pages, and the names of values.
 
-``python -m tests.tools.prose [PATH]...`` prints lines to write anew, and fails if there are any.
-A pattern is here because its sentences had to be read twice; each has an example of both kinds.
+``python -m tests.tools.prose [PATH]...`` prints lines to rewrite, and fails if there are any.
+Readers had to read sentences of these patterns twice. Each pattern has a bad and a good example.
 """
 
 import ast
@@ -31,14 +31,14 @@ NAMES = {
 
 @frozen
 class Pattern:
-    """A form of words that makes a reader go back.
+    """A form of sentences that readers have to read twice.
 
     Attributes:
-        name: what it is called.
-        form: a regular expression that finds it.
-        bad: a sentence that has it.
-        good: the same sentence without it.
-        in_tests: whether it is about the docstrings of tests alone.
+        name: a name for the messages.
+        form: a regular expression that finds such sentences.
+        bad: a sentence with the pattern.
+        good: the same statement without the pattern.
+        in_tests: whether only docstrings of tests are searched.
     """
 
     name: str
@@ -85,13 +85,13 @@ PATTERNS = (
 
 @frozen
 class Hit:
-    """A place that is to be written anew.
+    """A place in a file whose text should be rewritten.
 
     Attributes:
-        path: of the file.
-        line: its number, from 1.
-        why: the pattern, or the name.
-        text: the words around it.
+        path: the path of the file.
+        line: the number of the line, from 1.
+        why: the name of the pattern, or the bad name of a value.
+        text: the words around the place.
     """
 
     path: Path
@@ -105,7 +105,7 @@ class Hit:
 
 
 def hits_of(path: Path) -> Iterator[Hit]:
-    """Yields what is to be written anew in a file of Python or of Markdown."""
+    """Yields the places to rewrite in a Python or Markdown file."""
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield from _of_prose(path, 1, _CODE.sub(lambda m: re.sub(r"[^\n]", "x", m[0]), source))
@@ -124,7 +124,7 @@ def hits_of(path: Path) -> Iterator[Hit]:
 
 
 def _bound_name(node: ast.AST) -> str | None:
-    """Returns the name that a node binds, if it says nothing."""
+    """Returns the name that a node binds, if it is one of `NAMES`."""
     match node:
         case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
             pass
@@ -145,7 +145,7 @@ def _of_prose(path: Path, line: int, text: str, *, in_tests: bool = False) -> It
 
 
 def files(places: list[Path]) -> Iterator[Path]:
-    """Yields the files that are checked, in order."""
+    """Yields the Python and Markdown files below some places, in order."""
     for place in places:
         paths = [place] if place.is_file() else sorted(place.rglob("*"))
         for path in paths:
@@ -158,7 +158,7 @@ def files(places: list[Path]) -> Iterator[Path]:
 
 
 def main(words: list[str]) -> int:
-    """Prints all hits; returns how the process ends."""
+    """Prints all places to rewrite; returns the exit code."""
     places = [Path(word).resolve() for word in words] or [ROOT / place for place in PLACES]
     hits = [hit for path in files([p for p in places if p.exists()]) for hit in hits_of(path)]
     for hit in hits:

@@ -1,7 +1,6 @@
-"""The questions of docs/database.md: their SQL, and what it returns for a kept recording.
+"""Runs the SQL queries of docs/database.md, and writes their results into the page.
 
-``python -m tests.tools.questions`` writes the results into the page anew, for instance after
-``make recordings``.
+Run ``python -m tests.tools.questions`` after ``make recordings``, for instance.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _BLOCKS = re.compile(r"(?<=^```sql\n)(.*?)(?=^```$)(^```\n\n```text\n)(.*?)(?=^`
 
 
 class Question(NamedTuple):
-    """A query of the page."""
+    """A query on the page, and the result that the page shows."""
 
     sql: str
     result: str
@@ -31,13 +30,13 @@ class Question(NamedTuple):
 
 
 def questions() -> Iterator[Question]:
-    """Yields the questions of the page, in their order."""
+    """Yields the queries of the page in their order."""
     for sql, _, result in _BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
         yield Question(sql, result)
 
 
 def answer(sql: str) -> str:
-    """Returns the output of ``sqlite-utils query --table`` for the recording."""
+    """Returns the output of ``sqlite-utils query --table`` for a query on the recording."""
     words = ["query", str(RECORDING), sql.rstrip(";\n"), "--table"]
     result = CliRunner().invoke(sqlite_utils, words, catch_exceptions=False)
     assert result.exit_code == 0, f"{sql}: {result.output}"
@@ -45,7 +44,7 @@ def answer(sql: str) -> str:
 
 
 def main() -> None:
-    """Writes the results into the page."""
+    """Writes the results of all queries into the page."""
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(
         _BLOCKS.sub(lambda match: f"{match[1]}{match[2]}{answer(match[1])}", text), encoding="utf-8"

@@ -1,6 +1,6 @@
-"""Writes `docs/rules.md`, the page of all rules of `check`, from their catalogue.
+"""Writes `docs/rules.md`, the page of all rules of `check`, from the rules' catalogue.
 
-``python -m tests.tools.rules_page`` writes it anew; a test holds it to the catalogue.
+``python -m tests.tools.rules_page`` writes the page; a test compares it with the catalogue.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def page() -> str:
-    """Returns the page."""
+    """Returns the contents of the page."""
     return "\n".join(_lines()).rstrip("\n") + "\n"
 
 

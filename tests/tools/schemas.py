@@ -1,10 +1,10 @@
-"""Writes `acp_proxy/check/schemas/` anew, and what requests require, from official files.
+"""Writes the files of types in `acp_proxy/check/` from the official schemas.
 
-``make schemas`` gets them with npm: the package is pinned by `tests/integration/npm`, whose lock
-has its checksum. The types of each version are derived first, into `tests/data/schemas`, then
-those of a dialect from all of its versions. Each example in `tests/data/protocol` is judged by the
-types of a version as by the original ones. The 1.0 draft has no schema file; what the package has
-of it was written by hand.
+``make schemas`` gets the schemas from npm, with the version and checksum in the lock of
+`tests/integration/npm`. First, the types of each version are derived into `tests/data/schemas`.
+Then the types of a dialect are merged from its versions. The program checks that derived types and
+original schema agree on each example in `tests/data/protocol`. The 1.0 draft has no schema file;
+its types were written by hand.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ INTEGRITY = {
 
 
 def main() -> int:
-    """Writes the types; returns the exit code."""
+    """Writes all files of types; returns the exit code."""
     version, integrity = pinned()
     today = {name: (version, file) for name, file in FILES.items()}
     checksums = {**INTEGRITY, version: integrity}
@@ -88,12 +88,12 @@ def main() -> int:
 
 
 def derived(data: bytes, source: str, version: str) -> dict[str, Any]:
-    """Derives types from the bytes of an official schema file.
+    """Returns the types that are derived from an official schema file.
 
     Args:
-        data: the file.
-        source: where it comes from.
-        version: its version.
+        data: the bytes of the file.
+        source: the package and the name of the file.
+        version: the version of the package.
     """
     checksum = hashlib.sha256(data).hexdigest()
     types = derive(json.loads(data)["$defs"])
@@ -102,20 +102,20 @@ def derived(data: bytes, source: str, version: str) -> dict[str, Any]:
 
 @cache
 def of_version(name: str) -> dict[str, Any]:
-    """Reads the types of a version, such as ``v1-unstable``: what `derived` has returned."""
+    """Returns the derived types of a version, such as ``v1-unstable``, from their file."""
     types: dict[str, Any] = json.loads((VERSIONS / f"{name}.json").read_bytes())
     return types
 
 
 def of_dialect(dialect: str) -> dict[str, Any]:
-    """Makes the types of a dialect from those of its versions, as the package has them."""
+    """Returns the types of a dialect, merged from those of its versions."""
     versions = [*map(of_version, DIALECTS[dialect])]
     comment = ", ".join(f"{version['source']} {version['version']}" for version in versions)
     return {"$comment": comment, **merged(versions, names_values=dialect == V2)}
 
 
 def required_params() -> str:
-    """Makes the file that has the required params of each request, by dialect and direction."""
+    """Returns a JSON file: the required params of each request, by dialect and direction."""
     results: dict[str, dict[str, dict[str, str]]] = {}
     for dialect in (*DIALECTS, DRAFT):
         schema = json.loads((DIRECTORY / f"{dialect}.json").read_bytes())
@@ -130,7 +130,7 @@ def required_params() -> str:
 
 
 def enumerated() -> str:
-    """Makes the file that has the words that the types enumerate, by the name of the member."""
+    """Returns a JSON file: the words that the types enumerate, by the name of the member."""
     results: dict[str, set[str]] = {}
 
     def collect(form: Any, name: str) -> None:
@@ -156,7 +156,7 @@ def enumerated() -> str:
 
 
 def _required(form: dict[str, Any], types: dict[str, Any]) -> dict[str, str]:
-    """The params that a form requires, in each of its branches, with their JSON types."""
+    """Returns the params that a form requires in all of its branches, with their JSON types."""
     if "$ref" in form:
         form = types[form["$ref"].removeprefix("#/$defs/")]
     branches = [other["then"] for other in form.get("allOf", ())] or form.get("anyOf", ())
@@ -175,22 +175,22 @@ def _required(form: dict[str, Any], types: dict[str, Any]) -> dict[str, str]:
 
 
 def written(types: dict[str, Any]) -> bytes:
-    """Writes types as a file."""
+    """Returns types as the contents of a file."""
     return json.dumps(types, separators=(",", ":")).encode() + b"\n"
 
 
 def pinned() -> tuple[str, str]:
-    """Returns the version and the checksum that the lock of npm has for the package."""
+    """Returns the version and the checksum of the package in the lock of npm."""
     entry = json.loads(LOCK.read_bytes())["packages"][f"node_modules/{PACKAGE}"]
     return entry["version"], entry["integrity"]
 
 
 def fetched(version: str, integrity: str) -> Path:
-    """Downloads a version of the package, and returns its directory.
+    """Downloads a version of the package, checks it, and returns its directory.
 
     Args:
-        version: the version.
-        integrity: its checksum, as npm writes it.
+        version: the version of the package.
+        integrity: the checksum, as npm writes it.
     """
     directory = CACHE / version
     directory.mkdir(parents=True, exist_ok=True)
@@ -204,11 +204,11 @@ def fetched(version: str, integrity: str) -> Path:
 
 
 def differences(original: dict[str, Any], types: dict[str, Any]) -> list[str]:
-    """Names the examples on which the derived types and the original do not agree.
+    """Returns the examples on which the derived types and the official schema disagree.
 
     Args:
         original: the official schema.
-        types: what was derived from it.
+        types: the types that were derived from the schema.
     """
     results = []
     examples = [

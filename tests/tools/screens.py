@@ -1,7 +1,7 @@
-"""Writes down what ``log`` shows of some recordings on terminals, for review.
+"""Writes the output of ``log`` on terminals for some recordings, for review.
 
-``python -m tests.tools.screens`` writes `tests/data/screens` anew. ``cat`` shows a file as it
-looked: do that with each that has changed, on a dark terminal and on a light one.
+``python -m tests.tools.screens`` writes `tests/data/screens` anew. Review each changed file
+with ``cat``, on a dark terminal and on a light one.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
 
 
 def screens(directory: Path) -> Iterator[tuple[str, str]]:
-    """Yields the name of each golden file, and what should be in it.
+    """Yields the name and the expected contents of each golden file.
 
     Args:
-        directory: where recordings may be made.
+        directory: a directory for recordings.
     """
     odd = record_odd(directory / "odd.db")
     for path in (ROOT / "recordings" / "tour.db", odd):
@@ -50,7 +50,7 @@ def screens(directory: Path) -> Iterator[tuple[str, str]]:
 
 
 def screen(path: Path, columns: int | None, *, color: bool) -> str:
-    """The timeline of a recording."""
+    """Returns the lines that ``log`` prints for a recording."""
     with RecordingReader(path) as reader:
         layout = TimelineLayout(Screen(columns, color), reader)
         items = fold(reader.rows(), pauses=layout.pauses)
@@ -60,7 +60,7 @@ def screen(path: Path, columns: int | None, *, color: bool) -> str:
 
 
 def record_odd(path: Path) -> Path:
-    """Records what is wide, what commands terminals, what is slow, and what went wrong."""
+    """Records wide characters, control characters, pauses and errors."""
     with LogWriter(path) as recorder:
         handshake(recorder)  # 2, 3
         recorder.to_agent(request(1, "session/new", cwd="/srv/プロジェクト", mcpServers=[]))  # 4

@@ -1,9 +1,8 @@
-"""Counts the lines of Python and SQL of the package, room by room: what `make size` prints.
+"""Counts the lines of Python and SQL in the package, by room, for `make size`.
 
-It fails above the lines and files that pyproject.toml allows.
-A line counts if it holds a token. Comments and docstrings do not count, nor does any other string
-that is a statement of its own, such as the one below a constant or a field. In SQL, a line counts
-if it is neither blank nor a comment.
+The program fails if the package has more lines or files than pyproject.toml allows. A line of
+Python counts if it has a token. Comments, docstrings and other strings that are statements do not
+count. A line of SQL counts if it is neither blank nor a comment.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NO_CODE = {
 
 
 def code_lines(source: str) -> int:
-    """Returns how many lines of a module's source hold code."""
+    """Returns the number of lines with code in a Python source."""
     code: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in _NO_CODE:
@@ -38,13 +37,13 @@ def code_lines(source: str) -> int:
 
 
 def sql_lines(source: str) -> int:
-    """Returns how many lines of SQL are neither blank nor a comment."""
+    """Returns the number of SQL lines that are neither blank nor a comment."""
     lines = (line.strip() for line in source.splitlines())
     return sum(not line.startswith("--") for line in lines if line)
 
 
 def _lines_of_prose(tree: ast.Module) -> set[int]:
-    """Returns the lines of all strings that are statements."""
+    """Returns the line numbers of all strings that are statements, such as docstrings."""
     prose: set[int] = set()
     for node in ast.walk(tree):
         match node:
@@ -54,7 +53,7 @@ def _lines_of_prose(tree: ast.Module) -> set[int]:
 
 
 def table(package: Path) -> tuple[list[str], int, int]:
-    """Returns a line for each room, also for the rooms in it, and last the total; and that."""
+    """Returns a line for each room and for the total, and the total of lines and of files."""
     lines: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for path in (path for kind in _KINDS for path in package.rglob(kind)):
@@ -76,7 +75,7 @@ def table(package: Path) -> tuple[list[str], int, int]:
 
 
 def excess(lines: int, files: int, most: dict[str, int]) -> str:
-    """Returns what is too much, in a sentence; "" if nothing is."""
+    """Returns a sentence if the package is larger than allowed, and "" otherwise."""
     if lines <= most["lines"] and files <= most["files"]:
         return ""
     return (

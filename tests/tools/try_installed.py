@@ -1,8 +1,8 @@
-"""Tries an installed acp-proxy without starting agents.
+"""Tests an installed acp-proxy with recordings, without starting agents.
 
-``python tests/tools/try_installed.py REC...`` is its command.
-Each recording is inspected, and the first one is replayed to its recorded client, with the start
-script of the Python that runs this. The standard library and acp-proxy are all that it needs.
+``python tests/tools/try_installed.py REC...`` inspects each recording, and replays the first one to
+its recorded client. It uses the start script of the Python that runs it, and imports only the
+standard library and acp-proxy.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ INSPECTIONS = (
 
 
 class Trial:
-    """Runs the installed program on recordings.
+    """Runs the installed acp-proxy on recordings.
 
     Args:
-        program: the start script.
-        directory: what is written goes there.
+        program: the start script of acp-proxy.
+        directory: the directory for files of the commands.
     """
 
     def __init__(self, program: str, directory: Path) -> None:
@@ -36,7 +36,7 @@ class Trial:
         self._environ = {**os.environ, "ACP_PROXY_RECORDINGS": str(directory)}
 
     def run(self, *words: str | Path, said: bytes = b"", code: int = 0) -> bytes:
-        """Runs a command, which has to end with `code`, and returns its output."""
+        """Runs a command, which must exit with `code`, and returns its output."""
         result = subprocess.run(
             [self._program, *map(str, words)],
             input=said,
@@ -51,7 +51,7 @@ class Trial:
         return result.stdout
 
     def inspect(self, recording: Path) -> None:
-        """Runs commands of `inspect`; the text form has to be equal."""
+        """Runs commands of `inspect`, and compares the recording with its exported text."""
         for words in INSPECTIONS:
             self.run(*words.split(), recording)
         text = self._directory / f"{recording.stem}.jsonl"
@@ -59,7 +59,7 @@ class Trial:
         self.run("diff", recording, text)
 
     def replay(self, recording: Path) -> None:
-        """Plays the recorded client, all of whose messages are there at once."""
+        """Replays a recording to its client, which sends all messages at once."""
         lines = {"to-agent": b"", "to-client": b"", "stderr": b""}
         with acp_proxy.open(recording) as opened:
             for frame in opened.frames():
@@ -70,7 +70,7 @@ class Trial:
 
 
 def main() -> None:
-    """Tries the recordings that the command line names."""
+    """Tests the recordings that the arguments name."""
     program = shutil.which("acp-proxy", path=sysconfig.get_path("scripts"))
     assert program is not None
     recordings = [Path(word).resolve() for word in sys.argv[1:]]

@@ -1,7 +1,6 @@
-"""The commands of docs/walkthrough.md, and what they print about the recordings in ``recordings/``.
+"""Runs the commands of docs/walkthrough.md, and writes their output into the page.
 
-``python -m tests.tools.walkthrough`` writes what they print into the page anew, for instance after
-``make recordings``.
+Run ``python -m tests.tools.walkthrough`` after ``make recordings``, for instance.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CUT = re.compile(r" \| (head|tail) -n (\d+)$")
 
 
 class Shown(NamedTuple):
-    """A command of the page."""
+    """A command on the page, and the output that the page shows."""
 
     command: str
     output: str
@@ -35,14 +34,14 @@ class Shown(NamedTuple):
 
 
 def commands() -> Iterator[Shown]:
-    """Yields the commands of the page, in their order."""
+    """Yields the commands of the page in their order."""
     for block in _BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
         for command, output in _COMMANDS.findall(block):
             yield Shown(command, output)
 
 
 def output(command: str) -> str:
-    """Returns a command's output in the checkout, in UTC; for piped commands only those lines."""
+    """Returns the output of a command in UTC; only the lines that ``head`` or ``tail`` keeps."""
     cut = _CUT.search(command)
     program, *words = shlex.split(_CUT.sub("", command))
     assert program == "acp-proxy"
@@ -58,7 +57,7 @@ def output(command: str) -> str:
 
 @contextlib.contextmanager
 def in_utc() -> Iterator[None]:
-    """Sets the time zone of this process."""
+    """Sets the time zone of this process to UTC, and restores it afterwards."""
     before = os.environ.get("TZ")
     try:
         os.environ["TZ"] = "UTC"
@@ -72,7 +71,7 @@ def in_utc() -> Iterator[None]:
 
 
 def main() -> None:
-    """Writes what the commands print into the page."""
+    """Writes the output of all commands into the page."""
 
     def renewed(block: re.Match[str]) -> str:
         typed = [command for command, _ in _COMMANDS.findall(block[1])]
