@@ -1,1 +1,1 @@
-"""Measures what acp-proxy costs, as ratios to no proxy at all and to the least possible one."""
+"""Measures what acp-proxy costs, compared with no proxy and with the fastest possible proxy."""

@@ -1,4 +1,4 @@
-"""Runs the bench: every case for every subject in interleaved rounds, and prints a table."""
+"""Runs the benchmark: measures all cases and programs in interleaved rounds, prints a table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def main(
 ) -> None:
     """Measure acp-proxy against a direct pipe and against a C program that only copies.
 
-    NAME is what to measure; without any, all but the kills.
+    NAME selects what to measure; by default, everything except the kills.
     """
     names = names or [name for name in NAMES if name != "kills"]
     if "kills" in names:
@@ -83,7 +83,7 @@ def _run_cases(
     rounds: int,
     results: dict[str, Any],
 ) -> bool:
-    """Print the table case by case; return whether something failed."""
+    """Measure cases, and print the table of each; return whether a measurement failed."""
     failed = False
     if cases:
         click.echo(
@@ -110,7 +110,7 @@ def _run_cases(
 def _rounds(
     case: Case, measured: Sequence[Subject], programs: Programs, rounds: int
 ) -> tuple[Rounds, dict[str, str]]:
-    """Run one case; a subject that fails once is left out, since its rounds are incomplete."""
+    """Measure all rounds of a case; after its first failure, a program is left out."""
     taking_part = [
         subject
         for subject in measured
@@ -133,7 +133,7 @@ def _rounds(
 
 
 def _run_diffs(rounds: int, results: dict[str, Any], *, quick: bool) -> None:
-    """Print how long the comparison of two long recordings takes."""
+    """Measure and print how long `diff` takes for two long recordings."""
     times = measure_diffs(min(rounds, 3), FRAMES // 10 if quick else FRAMES)
     for time in times:
         click.echo(time.line())
@@ -141,7 +141,7 @@ def _run_diffs(rounds: int, results: dict[str, Any], *, quick: bool) -> None:
 
 
 def _run_pages(rounds: int, results: dict[str, Any], *, quick: bool) -> bool:
-    """Print the figures of pages in a browser; return whether they could not be measured."""
+    """Measure and print figures of report pages in a browser; return whether this failed."""
     frames = tuple(count // 10 for count in PAGE_FRAMES) if quick else PAGE_FRAMES
     results["report"] = []
     try:
@@ -156,7 +156,7 @@ def _run_pages(rounds: int, results: dict[str, Any], *, quick: bool) -> bool:
 
 
 def _run_kills(programs: Programs, count: int, seed: int | None, results: dict[str, Any]) -> bool:
-    """Print the results of the kills; return whether they failed to run."""
+    """Kill recorders, and print the results; return whether a kill could not be measured."""
     seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
     click.echo(f"{count} kills, seed {seed}")
 

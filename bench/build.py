@@ -1,4 +1,4 @@
-"""Compiles the bench's C programs, once for each state of their sources."""
+"""Compiles the C programs of the benchmark, again only after their sources have changed."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ FLAGS = ("-O2", "-Wall", "-pthread")
 
 
 class BenchError(Exception):
-    """A measurement failed; the text has the reason."""
+    """Raised if a measurement failed; the message has the reason."""
 
 
 @frozen
 class Programs:
-    """Where the compiled programs are."""
+    """The paths of the compiled programs."""
 
     folder: Path
 
     @property
     def driver(self) -> Path:
-        """The client: it starts a command, talks to the agent in it, and prints figures."""
+        """Return the client: it starts a command, talks to its agent, and prints figures."""
         return self.folder / "driver"
 
     @property
     def agent(self) -> Path:
-        """The agent; the driver knows it by this name."""
+        """Return the path of the agent; the driver recognizes the agent by this name."""
         return self.folder / "bench-agent"
 
     @property
     def copier(self) -> Path:
-        """The floor: a program between the two that copies bytes and does nothing else."""
+        """Return the fastest possible proxy, which copies bytes and does nothing else."""
         return self.folder / "copier"
 
 
 def build() -> Programs:
-    """Compile what has changed and return where the programs are.
+    """Compile the changed programs, and return the paths of all programs.
 
     Raises:
-        BenchError: there is no C compiler, or it did not accept the sources.
+        BenchError: the C compiler is missing or reports an error.
     """
     sources = sorted(SOURCES.iterdir())
     state = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""The cases of the benchmark, with their figures and goals."""
+"""Lists the cases of the benchmark, with the figures and goals of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINE = 64 * 1024 * 1024
 
 @frozen
 class Goal:
-    """The limit and the aim of a figure; shown beside it, never asserted."""
+    """A limit and an aim for a figure, which are printed beside it but never asserted."""
 
     must: float
     aim: float
@@ -20,7 +20,7 @@ class Goal:
 
 @frozen
 class Metric:
-    """One figure of a case."""
+    """A figure of a case: where it comes from, its unit and its goal."""
 
     key: str
     """Its name among what the driver, or the measuring of a subject, reports."""
@@ -35,13 +35,13 @@ class Metric:
 
     @property
     def name(self) -> str:
-        """Its name in the table."""
+        """Return the name of the figure in the table."""
         return f"{self.label} - direct" if self.less_direct else self.label
 
 
 @frozen
 class Case:
-    """One run of the driver with one run of the agent."""
+    """A run of driver and agent, and the figures that count in it."""
 
     name: str
     title: str
@@ -64,13 +64,13 @@ class Case:
 
     @property
     def driver_arguments(self) -> list[str]:
-        """The arguments of the driver."""
+        """Return the arguments of the driver."""
         numbers = (self.count, self.size, self.hold_ms, self.settle_ms)
         return [self.verb, *map(str, numbers)]
 
     @property
     def agent_arguments(self) -> list[str]:
-        """The arguments of the agent."""
+        """Return the arguments of the agent."""
         match self.verb:
             case "stream":
                 return ["stream", str(self.count), str(self.size), str(self.gap_us)]
@@ -79,7 +79,7 @@ class Case:
         return ["echo"]
 
     def quick(self) -> Case:
-        """The same with a tenth of everything, to try the bench itself."""
+        """Return the same case with a tenth of all sizes, to test the benchmark itself."""
         return evolve(
             self,
             count=max(1, self.count // 10),
@@ -91,24 +91,24 @@ class Case:
 
 
 def times(*goals: tuple[str, str, Goal | None]) -> tuple[Metric, ...]:
-    """Return the figures of a case that is about latency."""
+    """Return figures of latency."""
     return tuple(Metric(key, label, "us", goal=goal) for key, label, goal in goals)
 
 
 def frames(must: float, aim: float) -> Metric:
-    """Return the figure of a case that is about many small frames."""
+    """Return the figure of throughput in frames, for many small frames."""
     goal = Goal(must, aim, "copier")
     return Metric("frames_per_s", "throughput", "k/s", 1e-3, goal, more_is_better=True)
 
 
 def volume(must: float, aim: float) -> Metric:
-    """Return the figure of a case that is about large frames."""
+    """Return the figure of throughput in bytes, for large frames."""
     goal = Goal(must, aim, "copier")
     return Metric("bytes_per_s", "throughput", "MB/s", 1e-6, goal, more_is_better=True)
 
 
 def peak(must: float, aim: float) -> Metric:
-    """Return the figure of the peak memory of the processes between, kB as MB."""
+    """Return the figure of the peak memory of all processes between client and agent."""
     return Metric("peak_kb", "peak memory", "MB", 1.024e-3, Goal(must, aim))
 
 

@@ -1,4 +1,4 @@
-"""The floor for anything written in Python: starts a command and copies bytes both ways."""
+"""The fastest possible proxy in Python: it starts a command and copies bytes both ways."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from _thread import start_new_thread
 
 
 def copy(source: int, target: int) -> None:
-    """Copy until one end is closed, then close the other."""
+    """Copy bytes until one end is closed, then close the other end."""
     try:
         while data := os.read(source, 1 << 16):
             rest = memoryview(data)
@@ -18,7 +18,7 @@ def copy(source: int, target: int) -> None:
 
 
 def main(command: list[str]) -> int:
-    """Run the command between two copying threads and return its exit code."""
+    """Run the command between two threads that copy, and return its exit code."""
     its_input, to_agent = os.pipe()
     from_agent, its_output = os.pipe()
     process = os.posix_spawnp(

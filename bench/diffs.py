@@ -1,7 +1,8 @@
-"""Measures how long a diff of two long recordings takes: reading them, and the rest.
+"""Measures how long `diff` of two long recordings takes: reading and comparing.
 
-Two conversations of 100,000 frames each: a chat that streams text, and one tool call after another.
-In the second one of a hundred calls has another title, and every id is another one.
+Two pairs of recordings are compared, each of 100,000 frames: chats that stream text, and tool calls
+one after the other. In recording B of the second pair, one of a hundred calls has another title,
+and all ids are different.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _CALLS_OF_A_TURN = 200
 
 @frozen
 class DiffTime:
-    """Seconds; the median of some rounds.
+    """The times of a comparison in seconds: those of the round with the median total time.
 
     Attributes:
-        rows: streaming the frames of both, and nothing else.
-        read: the same for A, and taking values out of them, while a fork reads B.
-        align: waiting for B, pairing values and aligning, which is what remains of the comparison.
-        whole: all of it.
-        differences: how many were found.
+        rows: the time to read the frames of both recordings, without comparing them.
+        read: the time to read the frames of A and their values, while a fork reads B.
+        align: all remaining time: to wait for B, to pair values and to align.
+        whole: the time of the whole comparison.
+        differences: the number of differences.
     """
 
     name: str
@@ -47,7 +48,7 @@ class DiffTime:
     differences: int
 
     def line(self) -> str:
-        """Returns a line for the terminal."""
+        """Returns the times as a line for the terminal."""
         return (
             f"diff of 2 x {self.frames:,} frames, {self.name}: rows {self.rows:.2f} s,"
             f" read {self.read:.2f} s, align {self.align:.2f} s, all {self.whole:.2f} s"
@@ -56,7 +57,7 @@ class DiffTime:
 
 
 def measure_diffs(rounds: int, frames: int = FRAMES) -> list[DiffTime]:
-    """Measures both pairs."""
+    """Measures both pairs of recordings."""
     with tempfile.TemporaryDirectory(prefix="acp-bench-") as directory:
         chats = [record_million(Path(directory) / f"chat-{side}.db", frames) for side in "ab"]
         calls = [
@@ -83,20 +84,20 @@ def _measured(name: str, paths: list[Path], rounds: int) -> DiffTime:
 
 
 class _Clock:
-    """Measures the time of reading, in place of a progress bar."""
+    """Measures the time of reading; `diff` calls it in place of a progress bar."""
 
     def __init__(self) -> None:
         self.read = 0.0
 
     def watch(self, items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
-        """Passes items on; the time that the consumer takes counts as well."""
+        """Yields all items, and adds the time until the last one to the time of reading."""
         start = time.perf_counter()
         yield from items
         self.read += time.perf_counter() - start
 
 
 def _record_calls(path: Path, frames: int, seed: int) -> Path:
-    """Records a session of tool calls; another seed gives other ids, and some other titles."""
+    """Records a session of tool calls; the seed determines ids and some titles."""
     ids, told, changed = random.Random(seed), random.Random(7), random.Random(seed)
     session, cwd = f"ses_{ids.getrandbits(64):016x}", f"/srv/{seed}/project"
     with LogWriter(path) as recorder:

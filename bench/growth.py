@@ -1,11 +1,11 @@
-"""Measures how the time of each command grows with a recording that has four times as much.
+"""Measures how the time of each command grows if a recording has four times as much.
 
 python -m bench.growth                                     every shape and command, about an hour
 python -m bench.growth --shape depth,stderr --command show some of them
 
-Times are processor times of the command and what it started, less those with a recording that has
-nearly nothing. Four times the size may take five times the time, which n log n does not exceed;
-more is marked. A difference below `NOISE_S` is too small to judge.
+Times are processor times of the command and its child processes. The time for a nearly empty
+recording is subtracted. Four times the size may take five times as long, as n log n does; a larger
+ratio is marked. A difference below `NOISE_S` is too small to judge.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ COMMANDS: dict[str, list[str]] = {
 
 @frozen
 class Growth:
-    """How long a command takes for two sizes of a shape.
+    """The times of a command for two sizes of a shape.
 
     Attributes:
-        seconds: processor seconds for each size, start-up taken off; None where it was killed.
+        seconds: processor seconds for each size, without start-up; None if the command was killed.
     """
 
     shape: str
@@ -93,7 +93,7 @@ class Growth:
 
     @property
     def ratio(self) -> float | None:
-        """How many times the time of the smaller size the larger takes; None if too quick."""
+        """Returns the larger time divided by the smaller one; None if both are too short."""
         first, last = self.seconds
         if last is None or first is None:
             return float("inf")
@@ -101,11 +101,11 @@ class Growth:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether it grows faster than it may."""
+        """Whether the time grows faster than it may."""
         return self.ratio is not None and self.ratio > MOST
 
     def line(self) -> str:
-        """Returns a line for the terminal."""
+        """Returns the times as a line for the terminal."""
         times = "".join("   > limit" if s is None else f"{s:10.2f}" for s in self.seconds)
         ratio = "-" if self.ratio is None else f"{self.ratio:.1f}"
         mark = "   <-- grows too fast" if self.is_too_much else ""
@@ -113,7 +113,7 @@ class Growth:
 
 
 def header(sizes: tuple[int, int]) -> str:
-    """Returns the head of the table."""
+    """Returns the first line of the table."""
     return f"{'shape':<20}{'command':<18}" + "".join(f"{n:>10,}" for n in sizes) + f"{'ratio':>8}"
 
 
@@ -122,7 +122,7 @@ def measure_growth(
     commands: Sequence[str] = tuple(COMMANDS),
     sizes: tuple[int, int] = SIZES,
 ) -> Iterator[Growth]:
-    """Yields the growth of each command with each shape.
+    """Yields the times of each command with each shape.
 
     Args:
         shapes: names of `SHAPES`.
@@ -138,7 +138,7 @@ def measure_growth(
 
 
 def _import_all() -> None:
-    """Imports all modules that the commands import when they need them."""
+    """Imports all modules of acp-proxy, so that imports are not measured."""
     for module in pkgutil.walk_packages(acp_proxy.__path__, "acp_proxy."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -146,7 +146,7 @@ def _import_all() -> None:
 
 
 def _growth(shape: str, command: str, made: Sequence[_Recording]) -> Growth:
-    """Measures a command, and again what seems to grow too fast, since a machine may be busy."""
+    """Measures a command, and once more if its time grows too fast: the machine may be busy."""
     start = made[0].seconds(command) or 0.0
     results = [item.seconds(command) for item in made[1:]]
     times = tuple(None if s is None else max(0.0, s - start) for s in results)
@@ -161,7 +161,7 @@ def _growth(shape: str, command: str, made: Sequence[_Recording]) -> Growth:
 
 
 class _Recording:
-    """A recording of a shape, as text and as a database, in a directory of its own."""
+    """A recording of a shape, as text and as a database, in a separate directory."""
 
     def __init__(self, directory: Path, shape: str, size: int) -> None:
         self._directory = directory
@@ -202,7 +202,7 @@ class _Recording:
         return usage.ru_utime + usage.ru_stime
 
     def _client_lines(self) -> list[tuple[int, bytes]]:
-        """Returns the client's lines, each with how many of the agent's were before it."""
+        """Returns the client's lines, each with the number of agent's lines before it."""
         lines, count = [], 0
         with RecordingReader(Path(self._names["db"])) as reader:
             for row in reader.frames():
@@ -219,9 +219,9 @@ def _filled(word: str, names: dict[str, str]) -> str:
 
 
 def _become(arguments: list[str], recordings: str, client: _Client | None) -> NoReturn:
-    """Runs a command in this process, which was forked for it, and exits.
+    """Runs a command in this forked process, and exits.
 
-    A process that has imported everything already measures the command and not the imports.
+    The process has imported everything before the fork, so the time of imports is not measured.
     """
     status = 70
     try:
@@ -246,10 +246,9 @@ def _become(arguments: list[str], recordings: str, client: _Client | None) -> No
 
 
 class _Client:
-    """Plays the recorded client: it sends each line once as many lines came as in the recording.
+    """Plays a recorded client: it sends a line after as many agent's lines as in the recording.
 
-    After two seconds in which nothing comes that it waits for, it sends the rest and closes its
-    end.
+    If a line is missing for two seconds, the client sends all its other lines and closes its end.
     """
 
     def __init__(self, lines: list[tuple[int, bytes]]) -> None:
@@ -261,7 +260,7 @@ class _Client:
         self._changed = threading.Condition()
 
     def play(self) -> None:
-        """Sends lines, each with how many have to come before, and reads until the end."""
+        """Sends all lines, each after the required number of lines, and reads until the end."""
         for end in self.ends:
             os.close(end)
         reader = threading.Thread(target=self._read)
@@ -299,7 +298,7 @@ class _Client:
 def main(shape: str, command: str, sizes: tuple[int, int]) -> None:
     """Measure how the time of each command grows with each shape.
 
-    Several shapes or commands are joined by commas; all are measured by default.
+    Separate several shapes or commands by commas. By default, all are measured.
     """
     run_growth(shape.split(","), command.split(","), sizes)
 

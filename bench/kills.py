@@ -1,8 +1,8 @@
-"""Kills acp-proxy in the middle of its work and looks for bytes that it forwarded but lost.
+"""Kills recorders while they work, and counts bytes that were forwarded but not recorded.
 
-The moment is chance, under three loads: as fast as it goes, brisk, and slow enough for the
-recorder to catch up. After the kill the client reads what is still in its pipe; then the
-recording is finished as any reader would do it, and has to begin with every byte that was read.
+The kill comes at a random moment under one of three loads: as fast as possible, fast, or slow
+enough for the indexer to catch up. After the kill, the client reads all bytes in its pipe, and a
+command indexes the rest of the log. Then the recording must begin with all bytes that were read.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Kill:
 def run_kills(
     programs: Programs, count: int, random: Random, each: Callable[[Kill], None]
 ) -> list[Kill]:
-    """Kill `count` recorders; `each` gets every result.
+    """Kill `count` recorders; `each` is called with every result.
 
     Raises:
-        BenchError: no recording could be read afterwards, or the output stayed open.
+        BenchError: a recording cannot be read after the kill, or the output stayed open.
     """
     results = []
     for _ in range(count):
@@ -100,7 +100,7 @@ def _kill(programs: Programs, gap_us: int, after_s: float) -> Kill:
 
 
 def _read_until(output: IO[bytes], after_s: float | None) -> bytes:
-    """Read until some time after the first byte, or to the end."""
+    """Read until some seconds after the first byte, or until the end."""
     data = bytearray()
     deadline = None
     descriptor = output.fileno()
@@ -135,7 +135,7 @@ def _recorded(file: Path, said: str) -> bytes:
 
 
 def _common(a: bytes, b: bytes) -> int:
-    """Return how many bytes two strings begin with in common."""
+    """Return the number of bytes that two strings have in common at their beginning."""
     if b.startswith(a):
         return len(a)
     return next(

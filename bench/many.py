@@ -1,7 +1,7 @@
-"""A directory of a thousand recordings, and how long the commands take that look for one of them.
+"""Measures commands that look for one recording in a directory of a thousand recordings.
 
-python -m bench.many                    fresh copies of the shipped recordings, five rounds
-python -m bench.many --count 100 --keep DIR     makes DIR and leaves it there, to try things
+python -m bench.many                    copies of the shipped recordings, five rounds
+python -m bench.many --count 100 --keep DIR     keeps the recordings in DIR, for experiments
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ COMMANDS: tuple[list[str], ...] = (
 
 
 def make(directory: Path, count: int) -> None:
-    """Fills a directory with copies of the shipped recordings, six hours between each two.
+    """Fills a directory with copies of the shipped recordings, six hours apart.
 
     Args:
-        directory: it is made.
-        count: how many.
+        directory: the directory, which must not exist.
+        count: the number of copies.
     """
     directory.mkdir(parents=True)
     for number in range(count):
@@ -60,7 +60,7 @@ def make(directory: Path, count: int) -> None:
 
 
 def completion(directory: Path, line: str) -> dict[str, str]:
-    """The environment in which bash asks what could follow a line."""
+    """Returns the environment in which bash asks for completions of a line."""
     words = line.split(" ")
     return {
         **environment(directory),
@@ -71,18 +71,18 @@ def completion(directory: Path, line: str) -> dict[str, str]:
 
 
 def environment(directory: Path) -> dict[str, str]:
-    """The environment of a user whose recordings are in a directory."""
+    """Returns the environment of a user with a directory of recordings."""
     inherited = {key: value for key, value in os.environ.items() if "ACP_PROXY" not in key}
     return inherited | {"ACP_PROXY_RECORDINGS": str(directory)}
 
 
 def measure(arguments: list[str], env: dict[str, str], rounds: int) -> str:
-    """Returns the medians of the time and of the processor time that a command takes.
+    """Returns the median of the time and of the processor time of a command.
 
     Args:
-        arguments: of acp-proxy.
-        env: its environment.
-        rounds: how often it runs.
+        arguments: the arguments of acp-proxy.
+        env: the environment of acp-proxy.
+        rounds: the number of runs.
     """
     walls, used = [], []
     for _ in range(rounds):

@@ -1,8 +1,8 @@
-"""Measures pages of long recordings: making them, and using them in Chromium.
+"""Measures report pages of long recordings: how long they take to make and to use.
 
-Recordings of 10,000, 100,000 and 1,000,000 frames are made, and a page of each. Waiting times of a
-reader are measured in the page itself. The best of several rounds counts, since the browser shares
-the machine with other programs.
+The recordings have 10,000, 100,000 and 1,000,000 frames. Waiting times of a reader are measured in
+the page itself, in Chromium. The best of several rounds counts, since other programs run at the
+same time.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _SEARCH = """async () => {
 
 @frozen
 class PageTime:
-    """A page; times in milliseconds, those of making it in seconds of processor time."""
+    """The figures of a page: times to use it in milliseconds, and the time to make it."""
 
     frames: int
     made_s: float
@@ -103,7 +103,7 @@ class PageTime:
     """The most memory that the process of the page took."""
 
     def line(self) -> str:
-        """Returns a line for the terminal."""
+        """Returns the figures as a line for the terminal."""
         return (
             f"report of {self.frames:,} frames: made in {self.made_s:.1f} s with"
             f" {self.made_mb:.0f} MB, {self.size_kb:,.0f} kB;"
@@ -115,7 +115,7 @@ class PageTime:
 
 
 def measure_pages(rounds: int, frames: tuple[int, ...] = FRAMES) -> list[PageTime]:
-    """Measures a page of each number of frames.
+    """Measures the page of a recording for each number of frames.
 
     Raises:
         BenchError: Playwright, Chromium or acp-proxy is missing, or a page cannot be made.
@@ -146,7 +146,7 @@ def measure_pages(rounds: int, frames: tuple[int, ...] = FRAMES) -> list[PageTim
 
 
 def _made(recording: Path) -> dict[str, Any]:
-    """Makes the page of a recording beside it."""
+    """Makes the page of a recording; returns the time and the memory that this took."""
     page = recording.with_suffix(".html")
     with subprocess.Popen(
         [PROXY, "inspect", "report", recording, "--output", page], stderr=subprocess.DEVNULL

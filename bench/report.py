@@ -1,4 +1,4 @@
-"""Turns the figures of all rounds into a table."""
+"""Makes a table of the figures of all rounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADER = (
 
 @frozen
 class Row:
-    """One figure of one subject over all rounds."""
+    """A figure of one program, from all rounds."""
 
     metric: Metric
     subject: str
@@ -34,13 +34,13 @@ class Row:
 
     @property
     def goal(self) -> Goal | None:
-        """The limit of the figure, if it has one."""
+        """Returns the goal of the figure, if it has one."""
         goal = None if self.subject in FLOORS else self.metric.goal
         return None if goal is None or goal.floor == self.subject else goal
 
 
 def rows(case: Case, rounds: Rounds) -> list[Row]:
-    """Return the figures of one case, metric by metric."""
+    """Return the figures of a case for all programs, in the order of the metrics."""
     results = []
     for metric in case.metrics:
         series = {subject: _series(metric, runs) for subject, runs in rounds.items() if runs}
@@ -68,7 +68,7 @@ def _series(metric: Metric, runs: list[dict[str, float]]) -> tuple[float, ...]:
 
 
 def table(case: Case, rows: list[Row]) -> str:
-    """Return the lines of one case."""
+    """Return the table of a case as text."""
     lines = [f"{case.title} ({case.name})"]
     last = None
     for row in rows:
@@ -83,7 +83,7 @@ def table(case: Case, rows: list[Row]) -> str:
 
 
 def as_json(row: Row) -> dict[str, Any]:
-    """Return a row as plain JSON values."""
+    """Return a row as JSON values."""
     return {
         "figure": row.metric.name,
         "unit": row.metric.unit,

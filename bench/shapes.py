@@ -1,7 +1,7 @@
-"""Conversations that have a lot of one thing, as text forms: what a command's time may grow with.
+"""Writes conversations with a lot of one thing, to measure how the time of commands grows.
 
-Each shape writes its thing as often as it is told, in a conversation that is whole otherwise, so
-two sizes of it show whether the time of a command grows with the size or with its square.
+Each shape repeats one thing in an otherwise ordinary conversation. Two sizes of a shape show
+whether the time of a command grows with the size or with its square.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal"
 
 
 class Script:
-    """Writes a conversation line by line, a millisecond after the other."""
+    """Writes a conversation line by line, one millisecond apart."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -43,28 +43,28 @@ class Script:
         self.session = ""
 
     def line(self, stream: str, message: Any) -> None:
-        """Writes a line: a string as it is, all else as JSON."""
+        """Writes a line: a string unchanged, other values as JSON."""
         text = message if isinstance(message, str) else json.dumps(message, separators=(",", ":"))
         self.lines.append(json.dumps({"after_ms": 1, "stream": stream, "text": text}))
 
     def begin(self, session: str = "s") -> int:
-        """Opens a session and a turn; returns the id of the prompt."""
+        """Opens a session and sends a prompt; returns the id of the prompt."""
         self.open(session)
         return self.prompt()
 
     def open(self, session: str = "s") -> None:
-        """Opens the session of all later messages."""
+        """Opens a session, to which all later messages belong."""
         self.session = session
         self.answer(self.ask("session/new", cwd="/srv/p", mcpServers=[]), sessionId=session)
 
     def prompt(self, name: int | None = None, session: str | None = None) -> int:
-        """Sends a prompt; returns its id."""
+        """Sends a prompt of the client; returns its id."""
         prompt = [{"type": "text", "text": "Go on"}]
         session = self.session if session is None else session
         return self.ask("session/prompt", name, sessionId=session, prompt=prompt)
 
     def end(self, prompt: int) -> None:
-        """Answers a prompt."""
+        """Sends the answer to a prompt."""
         self.answer(prompt, stopReason="end_turn")
 
     def ask(self, method: str, name: int | None = None, **params: Any) -> int:
@@ -83,7 +83,7 @@ class Script:
         self.line("to-client", self.updated(kind, session, **members))
 
     def updated(self, kind: str, session: str | None = None, /, **members: Any) -> dict[str, Any]:
-        """Returns an update of the agent."""
+        """Returns a session update as a message."""
         params = {
             "sessionId": session or self.session,
             "update": {"sessionUpdate": kind, **members},
@@ -91,7 +91,7 @@ class Script:
         return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
     def chunk(self, text: str = "a word ", session: str | None = None) -> None:
-        """Sends a piece of text."""
+        """Sends an update with a chunk of text."""
         self.update("agent_message_chunk", session, content={"type": "text", "text": text})
 
     def call(self, method: str, name: Any, **params: Any) -> None:
@@ -103,24 +103,24 @@ class Script:
         self.line("to-agent", response(name, **result))
 
     def permission(self, name: Any, call: str) -> None:
-        """Asks for permission, for what can be told from others."""
+        """Sends a permission request for an edit of a file."""
         edit = {"rawInput": {"path": f"/srv/p/{call}"}, "kind": "edit"}
         tool_call = {"toolCallId": call, "title": f"Edit {call}", **edit}
         self.call("session/request_permission", name, toolCall=tool_call, options=_OPTIONS)
 
     def terminal(self, number: int) -> None:
-        """Creates a terminal."""
+        """Sends the agent's request for a terminal, and the client's answer."""
         self.call("terminal/create", number, command="make", args=[str(number)])
         self.reply(number, terminalId=f"t{number}")
 
 
 def request(name: Any, method: str, **params: Any) -> dict[str, Any]:
-    """Returns a request."""
+    """Returns a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": name, "method": method, "params": params}
 
 
 def response(name: Any, **result: Any) -> dict[str, Any]:
-    """Returns an answer."""
+    """Returns a JSON-RPC response with a result."""
     return {"jsonrpc": "2.0", "id": name, "result": result}
 
 
@@ -503,12 +503,12 @@ SHAPES: dict[str, Callable[[Script, int], None]] = {
 
 
 def write(path: Path, shape: str, size: int) -> None:
-    """Writes the text form of a shape.
+    """Writes the text form of a shape into a file.
 
     Args:
-        path: the file.
+        path: the path of the file.
         shape: one of `SHAPES`.
-        size: how much of its thing it has.
+        size: the number of repetitions.
     """
     script = Script()
     SHAPES[shape](script, size)

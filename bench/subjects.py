@@ -1,4 +1,4 @@
-"""The programs that are compared, and how one of them is run once."""
+"""Lists the programs that the benchmark compares, and runs each of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECORDING = "rec.db"
 
 @frozen
 class Subject:
-    """A program that may run between client and agent."""
+    """A program that runs between client and agent."""
 
     name: str
     prefix: tuple[str, ...] = ()
@@ -41,12 +41,12 @@ class Subject:
     """Whether it applies a plan of faults."""
 
     def command(self, folder: Path, agent: list[str]) -> list[str]:
-        """Return the whole command for one run."""
+        """Return the command of a run, with the agent's command at its end."""
         return [*(word.replace("{tmp}", str(folder)) for word in self.prefix), *agent]
 
 
 def subjects(programs: Programs) -> tuple[Subject, ...]:
-    """Return all subjects that can be measured here; acp-proxy only where it is installed."""
+    """Return all programs that can be measured here; acp-proxy only if it is installed."""
     python_copier = Path(__file__).with_name("copier.py")
     floors = (
         Subject("direct"),
@@ -57,26 +57,26 @@ def subjects(programs: Programs) -> tuple[Subject, ...]:
 
 
 def proxy(name: str = "acp-proxy", *options: str) -> Subject:
-    """Return acp-proxy, as it is installed beside this interpreter."""
+    """Return acp-proxy as it is installed beside this interpreter, with some options."""
     command = (str(PROXY), "record", "-o", f"{{tmp}}/{RECORDING}", *options, "--")
     return Subject(name, command, records=True, has_faults=bool(options))
 
 
 def touched() -> Subject:
-    """Return acp-proxy with a rule that never fires and has to be checked at each frame."""
+    """Return acp-proxy with a fault rule that never fires but is checked for each frame."""
     return proxy("touched", "--fault", "drop where=text:never-said")
 
 
 def fired() -> Subject:
-    """Return acp-proxy with a rule that fires at each frame, and delays none."""
+    """Return acp-proxy with a fault rule that fires for each frame without delaying it."""
     return proxy("fired", "--fault", "latency latency_ms=0")
 
 
 def measure(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:
-    """Run one case with one subject, as often as one round asks, and return the figures.
+    """Run a case with one program as often as a round requires; return median figures.
 
     Raises:
-        BenchError: bytes were lost, the exit code was wrong, or it took too long.
+        BenchError: bytes were lost, the exit code was wrong, or a run took too long.
     """
     runs = [_run(case, subject, programs) for _ in range(case.repeats)]
     return {key: median(run[key] for run in runs) for key in runs[0]}
@@ -89,7 +89,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def finish_recording(folder: Path) -> str:
-    """Index the rest of the log; return the lines on standard error."""
+    """Index the rest of a recording's log; return the lines on stderr."""
     command = [str(PROXY), "inspect", "show", str(folder / RECORDING)]
     try:
         result = subprocess.run(
@@ -151,7 +151,7 @@ def _drive(command: list[str], folder: Path) -> dict[str, float]:
 
 
 def _finishing_cpu_s(folder: Path) -> float:
-    """Finish the recording; return what that cost if the recorder did not do it."""
+    """Index the rest of the log; return the processor seconds if the recorder left a log."""
     undone = (folder / f"{RECORDING}.log").exists()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = finish_recording(folder)

@@ -1,7 +1,8 @@
 """The ACP client of an imaginary editor plugin: a panel that shows what an agent says.
 
-It is small, but real: it is built on the official Python SDK (`pip install agent-client-protocol`),
-reads and writes the project's files for the agent, and asks its user before an edit.
+The client is small, but it works. It uses the official Python SDK (`pip install
+agent-client-protocol`), reads and writes the project's files for the agent, and asks its user
+before an edit.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Panel:
-    """What the user sees, and what the agent may ask of the editor.
+    """The panel of the editor: it shows text of the agent, and answers the agent's requests.
 
     Attributes:
-        text: what the agent has said.
-        edits: the titles of the edits that the user was asked about.
+        text: all text of the agent so far.
+        edits: the titles of all edits that the user was asked to allow.
     """
 
     def __init__(self, project: Path, may_edit: Callable[[str], bool]) -> None:
@@ -32,17 +33,17 @@ class Panel:
         self._may_edit = may_edit
 
     def on_connect(self, conn: acp.Agent) -> None:
-        """Is told of the connection; a panel has no use for it."""
+        """Does nothing: a panel does not need the connection."""
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        """Shows what the agent says; thoughts, plans and tool calls have no place yet."""
+        """Adds text of the agent; thoughts, plans and tool calls are not shown yet."""
         if isinstance(update, schema.AgentMessageChunk):
             self.text += getattr(update.content, "text", "")
 
     async def request_permission(
         self, session_id: str, tool_call: Any, options: list[Any], **_: Any
     ) -> acp.RequestPermissionResponse:
-        """Asks the user."""
+        """Asks the user whether the agent may edit."""
         self.edits.append(tool_call.title)
         wanted = "allow_once" if self._may_edit(tool_call.title) else "reject_once"
         chosen = next(option.option_id for option in options if option.kind == wanted)
@@ -71,21 +72,21 @@ class Panel:
 
 
 class Conversation:
-    """An agent that runs, and a session in it."""
+    """A running agent, and one session with it."""
 
     def __init__(self, agent: Any, session_id: str) -> None:
         self._agent = agent
         self._session_id = session_id
 
     async def ask(self, text: str) -> str:
-        """Sends a prompt and waits for the end of the turn; returns the stop reason."""
+        """Sends a prompt, waits until the turn has ended, and returns the stop reason."""
         reply = await self._agent.prompt(self._session_id, [acp.text_block(text)])
         return str(reply.stop_reason)
 
 
 @asynccontextmanager
 async def conversation(command: list[str], panel: Panel, cwd: Path) -> AsyncIterator[Conversation]:
-    """Starts an agent and opens a session in a project; ends the agent in the end."""
+    """Starts an agent and opens a session in a project; ends the agent afterwards."""
     async with acp.spawn_agent_process(cast("acp.Client", panel), *command, cwd=cwd) as (agent, _):
         capabilities = schema.ClientCapabilities(
             fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True)

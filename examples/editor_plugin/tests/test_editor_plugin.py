@@ -1,4 +1,4 @@
-"""The plugin against recorded agents: no model, no network, no token, the same every time."""
+"""Tests the plugin with replayed agents: without a model, a network or a token."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.acp_recording(
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A scratch directory with a file in it: what the agent writes, is really written."""
+    """Makes a project with one file; the agent's edits really change this file."""
     (tmp_path / "greeting.txt").write_text("Hello, world!\n", encoding="utf-8")
     return tmp_path
 
 
 def ask(agent: AcpAgent, panel: Panel, project: Path, text: str) -> str:
-    """Has a conversation of one turn; returns its stop reason."""
+    """Opens a session and sends one prompt; returns the stop reason."""
 
     async def talk() -> str:
         async with conversation(agent.command, panel, project) as talking:
@@ -38,7 +38,7 @@ def ask(agent: AcpAgent, panel: Panel, project: Path, text: str) -> str:
 
 @pytest.mark.acp_recording("hello")
 def test_the_panel_shows_what_the_agent_says(acp_agent: AcpAgent, project: Path) -> None:
-    """Chunks become one text, whatever is in them."""
+    """The panel joins the chunks of a message, with all of their characters."""
     panel = Panel(project, may_edit=lambda _: False)
     assert ask(acp_agent, panel, project, "hello") == "end_turn"
     assert panel.text == "Hello! Grüße, café, 你好, 😀.\n"
@@ -46,7 +46,7 @@ def test_the_panel_shows_what_the_agent_says(acp_agent: AcpAgent, project: Path)
 
 @pytest.mark.acp_recording("edit-allowed")
 def test_an_allowed_edit_changes_the_file(acp_agent: AcpAgent, project: Path) -> None:
-    """The user is asked once, and the agent's text is in the file."""
+    """If the user allows an edit, the panel asks once, and the file has the agent's text."""
     panel = Panel(project, may_edit=lambda title: title == "Edit greeting.txt")
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert panel.edits == ["Edit greeting.txt"]
@@ -56,7 +56,7 @@ def test_an_allowed_edit_changes_the_file(acp_agent: AcpAgent, project: Path) ->
 
 @pytest.mark.acp_recording("edit-rejected")
 def test_a_refused_edit_leaves_the_file_alone(acp_agent: AcpAgent, project: Path) -> None:
-    """The agent hears of it, and says so."""
+    """If the user refuses an edit, the file does not change, and the agent says so."""
     panel = Panel(project, may_edit=lambda _: False)
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert "rejected" in panel.text
@@ -65,7 +65,7 @@ def test_a_refused_edit_leaves_the_file_alone(acp_agent: AcpAgent, project: Path
 
 @pytest.mark.acp_recording("edit-allowed", inert=True)
 def test_nothing_is_written_by_an_inert_agent(acp_agent: AcpAgent, project: Path) -> None:
-    """The same edit, for a test that is about the panel and not about files."""
+    """With `inert=True`, the replayed agent writes no file, but the panel shows its text."""
     panel = Panel(project, may_edit=lambda _: True)
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert panel.text.endswith("Done.\n")
