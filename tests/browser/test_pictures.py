@@ -156,7 +156,7 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
 
 
 def test_the_time_until_a_late_update_is_named_on_the_strip(window: Visit, tmp_path: Path) -> None:
-    """The timeline of a report page names a longer idle gap, and draws a shorter one narrower."""
+    """In the timeline of a report page, long idle gaps are labelled, and short ones are narrow."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path))
     gaps = page.page.locator(".overview-gap.debt-0")
     assert [text for text in gaps.all_inner_texts() if text] == ["208 ms", "516 ms"]
@@ -179,7 +179,7 @@ def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) ->
 
 
 def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -> None:
-    """If findings are close together, the timeline of a report page has one mark for all."""
+    """If findings are close together, the timeline of a report page has one mark for them."""
     path = tmp_path / "reads.db"
     with LogWriter(path) as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
@@ -237,7 +237,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """On a narrow screen, a report page shows only texts with links below its timeline."""
+    """On a narrow screen, a report page shows text below its timeline only if it has links."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -299,7 +299,7 @@ def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
 
 
 def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Path) -> None:
-    """If a tool call ends after its turn, a report page does not say that it never ended."""
+    """If a tool call ends after its turn, a report page says so at the call."""
     page = visit(report(DIRECTORY / "late-updates.db", tmp_path)).page
     call = page.locator(".view-conversation .entry-tool_call").first
     assert "in_progress" in call.inner_text()

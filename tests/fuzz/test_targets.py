@@ -31,7 +31,7 @@ def test_no_example_violates_a_guarantee(name: str) -> None:
 
 @pytest.mark.parametrize("name", targets.NAMES)
 def test_a_target_has_seeds_of_its_size(name: str) -> None:
-    """Each fuzz target has short inputs to start from."""
+    """Each fuzz target has a first input that is short enough for the target."""
     target = targets.target(name)
     assert target.name == name
     assert any(len(seed) <= target.longest for seed in target.seeds())
@@ -59,7 +59,7 @@ def test_a_violation_is_found_and_made_small() -> None:
 
 
 def test_steps_are_bounded() -> None:
-    """A fuzz target fails if it takes too many steps for its input."""
+    """A fuzz target fails if an input causes too many function calls for its length."""
     with StepCounter(1000) as counter:
         sum(len(word) for word in ("a", "b"))
     assert 2 < counter.steps < 20

@@ -135,7 +135,7 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """If a killed `verify` of several recordings is repeated, it skips those with a result."""
+    """If a killed `verify` is repeated, it skips all recordings that already have a result."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)
@@ -218,7 +218,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 
 
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that starts the workers of a batch is killed, the batch starts it again."""
+    """If the process that starts a batch's workers is killed, the batch starts it again."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):

@@ -90,7 +90,7 @@ def test_no_input_becomes_part_of_a_script() -> None:
 
 
 def test_other_actions_are_pinned() -> None:
-    """The GitHub action pins other actions at the same commits as the repository's workflows."""
+    """The GitHub action uses other actions at the same commits as the repository's workflows."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
     others = {item for item in used if f"uses: {item}\n" not in workflows}
@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """If the GitHub action gets an unknown command, it fails and prints an error annotation."""
+    """If the GitHub action gets an unknown command, the action prints the error and fails."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed

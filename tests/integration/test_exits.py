@@ -66,7 +66,7 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
 def test_a_signal_is_returned_after_indexing(
     record: Recorder, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """If a signal kills the agent after its frames were indexed, the recorder ends by it too."""
+    """If a signal kills an agent whose frames are indexed, the recorder ends by the same signal."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     conversation.write(PROMPT)
@@ -79,7 +79,7 @@ def test_a_signal_is_returned_after_indexing(
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="expected node on the PATH")
 def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a client on Node kills its agent, it sees the same signal as without a recorder."""
+    """A client on Node that kills its agent sees the same signal as without a recorder."""
     client = """
         const [program, ...words] = process.argv.slice(1);
         const agent = require("node:child_process").spawn(program, words);

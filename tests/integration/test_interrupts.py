@@ -89,7 +89,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
-    """If Ctrl-C is ignored when a command starts, the command ignores it too."""
+    """If a command is started with Ctrl-C ignored, the command ignores Ctrl-C too."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     result = subprocess.run(
         script,

@@ -57,7 +57,7 @@ def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> 
 
 
 def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
-    """If an agent exits during a probe of `try --probe`, it is started again."""
+    """If an agent exits during a probe, `try --probe` starts the agent again."""
     code, probes = play(trials, PLAIN_AGENT)
     assert code == 1
     broken = probes["broken-json"]

@@ -508,7 +508,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Tests that are coroutines can use the agent of the pytest plugin."""
+    """With another pytest plugin for coroutines, async tests can use the replayed agent."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -714,5 +714,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """An exported test of each shipped recording passes."""
+    """The tests that `export` makes of shipped recordings pass."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

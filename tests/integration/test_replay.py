@@ -154,7 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """If a replay is repeated with the option that its report suggests, it does not diverge."""
+    """A replay does not diverge again if it gets the option that its report suggested."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -349,7 +349,7 @@ def test_garbage_is_answered_and_reported(
 def test_bad_use_is_one_line_and_exit_code_2(
     acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
-    """`replay` refuses wrong arguments with an error of one line."""
+    """`replay` refuses wrong arguments with an error and exit code 2."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`acp_proxy.client` finds no difference if its agent is a replay of its recording."""
+    """With a replay of its own recording as the agent, `acp_proxy.client` finds no difference."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]

@@ -55,7 +55,7 @@ def test_a_signal_reaches_the_whole_group_once(
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, which names the sender")
 @pytest.mark.parametrize("is_client", [True, False])
 def test_the_recording_tells_a_signal_of_the_client(installed: Recorder, is_client: bool) -> None:
-    """A recording shows whether the client or somebody else sent the signal that ended it."""
+    """A recording shows whether its client or somebody else sent the recorder's stop signal."""
     conversation = installed(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     if is_client:

@@ -54,7 +54,7 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """The steps of the GitHub workflow that try the wheel also pass locally."""
+    """The steps of the GitHub workflow that test the wheel also pass locally."""
     run, steps = job(tmp_path)
     interpreter, script, *recordings = steps["Inspect and replay"]["run"].split()
     assert (interpreter, ROOT / script) == ("python", TRIAL)
@@ -67,7 +67,7 @@ def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
 
 
 def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
-    """The GitHub workflow that tries the wheel fails if a line was not recorded."""
+    """The GitHub workflow that tests the wheel fails if a recording lacks a line."""
     run, steps = job(tmp_path)
     step = steps["Record, kill and show"]
     script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")

@@ -165,7 +165,7 @@ HOSTILE = """
 
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
-    """`replay --inert` sends no request to write or run, and continues as if it was answered."""
+    """`replay --inert` sends no requests to write or run, and plays on with recorded answers."""
     live = record(HOSTILE).replay(1, 3, inert=True)
     live.check("""
         -> 5

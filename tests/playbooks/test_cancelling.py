@@ -70,7 +70,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> N
 
 
 def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
-    """If a client cancels a turn that was not cancelled in the recording, a replay ends it."""
+    """If a client cancels a turn that was recorded without a cancel, a replay ends the turn."""
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}

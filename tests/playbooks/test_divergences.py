@@ -87,7 +87,7 @@ def test_another_session_continues(record: Record) -> None:
 
 
 def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
-    """If a session of a replay diverges, its open requests are answered with errors."""
+    """If a session diverges, a replay answers the session's open requests with errors."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -289,7 +289,7 @@ def test_lenient_skips_a_missing_handshake(record: Record) -> None:
 
 
 def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
-    """If a client does not send `initialize`, a replay refuses its requests after a second."""
+    """If a client never sends `initialize`, a replay refuses other requests after a second."""
     live = record(CHAT).replay()
     live.check("""
         -> 3

@@ -247,7 +247,7 @@ def test_truncate_without_newline_glues_the_next_frame() -> None:
 
 
 def test_replace_by_a_line() -> None:
-    """The fault `replace` sends its line in place of the frame."""
+    """The fault `replace` can send a given line in place of a frame."""
     check(
         ["""replace 'frame={"jsonrpc":"2.0"}' where=dir:to-client"""],
         r"""
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each fault rule of a plan is applied to the result of the rules before it."""
+    """Each fault rule of a plan is applied to the result of the previous rules."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """If a fault copies a frame, a later fault rule sends its signal to the agent only once."""
+    """If a fault copies a frame, a later fault rule still sends only one signal to the agent."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""

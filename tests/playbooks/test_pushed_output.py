@@ -194,7 +194,7 @@ def test_verify_pushes_the_recorded_output(record: Record) -> None:
 
 
 def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(record: Record) -> None:
-    """If the agent has not created a terminal, `verify` pushes no output of it."""
+    """If the agent has not created a terminal, `verify` pushes no output of the terminal."""
     live = verify(record(WATCHED)).check("""
         1-5
         <- #2 result {"stopReason": "end_turn"}

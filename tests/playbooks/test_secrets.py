@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """If a client's secret changes within a replay, this is a divergence."""
+    """If a client changes a secret during a replay, the replay reports a divergence."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}

@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If only some recordings have an update before the prompt, a replay sends it afterwards."""
+    """If only some recordings have an update before the prompt, a replay awaits the prompt first."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -186,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """While several recordings are possible, a replay waits as long as the slowest of them."""
+    """While several recordings are possible, a replay is as slow as the slowest recording."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""

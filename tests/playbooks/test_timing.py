@@ -100,7 +100,7 @@ def test_lanes_keep_their_own_time(record: Record) -> None:
 
 
 def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
-    """If a frame of a replay waits for its recorded time, this is not a stall."""
+    """While a replay waits for the recorded time of a frame, it reports no stall."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}

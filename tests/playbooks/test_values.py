@@ -255,7 +255,7 @@ TERMINALS = """
 
 
 def test_terminals_are_replaced(record: Record) -> None:
-    """In a replay, a terminal has the id that the client gave it."""
+    """A replay uses the id that the client has given to a terminal."""
     live = begun(record, TERMINALS)
     live.send(3)
     live.check("""
@@ -305,7 +305,7 @@ BATCHES = """
 
 
 def test_batches_go_both_ways(record: Record) -> None:
-    """A replay answers each request in a JSON-RPC batch with its live id."""
+    """A replay answers each request in a JSON-RPC batch with the request's live id."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}

@@ -89,7 +89,7 @@ def test_a_refused_write_has_no_contents(record: Record) -> None:
 
 
 def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
-    """If an agent read some lines of a file, `verify` does not send them as the whole file."""
+    """`verify` does not send some recorded lines of a file as the whole file."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}
@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """If a file was recorded with two contents, `verify` answers other reads with the older one."""
+    """If a file was recorded with two contents, `verify` answers other reads with the first one."""
     live = asking(
         record,
         f"""

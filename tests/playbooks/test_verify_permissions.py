@@ -211,7 +211,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """`verify` treats a permission request as repeated only if it is about the same action."""
+    """`verify` treats a permission request as repeated only if its action is the same."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}

@@ -71,7 +71,7 @@ def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataO
 
 @given(VALUES, st.data())
 def test_pieces_are_found_as_by_new_values(values: list[str], data: st.DataObject) -> None:
-    """After a secret becomes known, masking finds pieces of it even if it has searched before."""
+    """If secrets become known one after the other, masking finds pieces of all of them."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

@@ -28,7 +28,7 @@ def masking(path: Path, **start: Any) -> LogWriter:
 
 @pytest.mark.parametrize("dialect", ["draft-1.0", pytest.param("unstable", marks=pytest.mark.soak)])
 def test_no_cut_lets_a_secret_through(tmp_path: Path, dialect: str) -> None:
-    """At whichever character chunks split a secret, a masked recording does not contain it."""
+    """A masked recording does not contain a secret, wherever chunks split the secret."""
     made = conversation(dialect, every_cut=True, large=0, early=True)
     with masking(tmp_path / "x.db", arg=["agent", *made.command]) as recorder:
         for side, line in made.steps:

@@ -241,7 +241,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """If a client replies before a replay has sent the request, this is a single divergence."""
+    """If a client replies before a replay has sent the request, only one divergence is reported."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:

@@ -186,7 +186,7 @@ def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
 def test_undo_after_another_change_removes_the_entry_alone(
     data: bytes, where: int, value: Any
 ) -> None:
-    """`setup --undo` keeps text that was added around its entry."""
+    """`setup --undo` removes its entry, but keeps text that was added around the entry."""
     change = insertion(data, SECTION, NAME, ENTRY)
     edits = [
         change.after.rstrip() + b" // more\n",

@@ -150,7 +150,7 @@ def shared_class_names(source: Source) -> list[str]:
 
 
 def old_names(source: Source, names: Collection[str]) -> list[str]:
-    """Names that were given up, in names of modules, classes, functions and arguments."""
+    """Returns modules, classes, functions and arguments that have a name which was given up."""
     banned = {name.lower() for name in names}
     results = []
     for module, tree in source.modules.items():
@@ -176,7 +176,7 @@ def _names(node: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def _words(name: str) -> list[str]:
-    """The words of a name, whether it is written with underscores or with capitals."""
+    """Returns the words of a name, whether underscores or capitals separate the words."""
     return re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
 
 
