@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If only some recordings have an update before the prompt, a replay awaits the prompt first."""
+    """If only some recordings have an update before the prompt, it is sent after the prompt."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
