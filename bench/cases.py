@@ -15,7 +15,7 @@ class Goal:
     must: float
     aim: float
     floor: str = ""
-    """The subject that the goal is a multiple of; without one it is absolute."""
+    """The program whose figure the goal is a multiple of; without it, the goal is absolute."""
 
 
 @frozen
@@ -23,7 +23,7 @@ class Metric:
     """A figure of a case: where it comes from, its unit and its goal."""
 
     key: str
-    """Its name among what the driver, or the measuring of a subject, reports."""
+    """The name of the figure in the reports of the driver and of `measure`."""
     label: str
     unit: str
     scale: float = 1.0
@@ -31,7 +31,7 @@ class Metric:
     goal: Goal | None = None
     more_is_better: bool = False
     less_direct: bool = False
-    """Whether the figure of the direct pipe in the same round is subtracted."""
+    """Whether the figure of `direct` in the same round is subtracted."""
 
     @property
     def name(self) -> str:

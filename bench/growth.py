@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 SIZES = (2_000, 8_000)
 MOST = 5.0
-"""How many times the time four times the size may take."""
+"""The largest allowed ratio of the times for four times the size."""
 NOISE_S = 0.2
 """A ratio is only computed if the larger size takes at least this time."""
 LIMIT_S = 60
 """Processor seconds after which a command is killed, and seconds of silence of a replay."""
 _SMALL = 3
-"""The size of the recording that is taken for the start."""
+"""The size of the recording whose time is subtracted as the start-up."""
 _QUIET_S = 2.0
 
 REPLAY = "replay"

@@ -46,13 +46,13 @@ class Kill:
 
     gap_us: int
     after_s: float
-    """From the first byte to the kill."""
+    """Seconds from the first byte to the kill."""
     received: int
     """Bytes that the client read."""
     recorded: int
-    """Bytes of the same direction in the recording."""
+    """Bytes of the same direction that are in the recording."""
     lost: int
-    """Bytes that the client read from the first one on that the recording does not have."""
+    """Bytes that the client read and that are not in the recording."""
 
 
 def run_kills(

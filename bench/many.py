@@ -34,7 +34,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["show", "{id}"],
     ["show", "nothing-like-it"],
 )
-"""Those measured; ``{file}`` is a path of the directory and ``{id}`` the beginning of an id."""
+"""The measured commands; ``{file}`` is a path in the directory, ``{id}`` the beginning of an id."""
 
 
 def make(directory: Path, count: int) -> None:

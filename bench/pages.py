@@ -45,7 +45,7 @@ const look = () => {
 };
 requestAnimationFrame(look);
 """
-"""Runs before the page does: notes when its first rows are drawn, and its longest task."""
+"""A script that runs before the page's own: it notes the first drawn rows and the longest task."""
 
 _READY = """async () => {
   while (noted.rows === null) await new Promise((done) => setTimeout(done, 20));
@@ -85,22 +85,22 @@ class PageTime:
     frames: int
     made_s: float
     made_mb: float
-    """The most memory that making it took."""
+    """The peak memory of making the page."""
     size_kb: float
     first_rows_ms: float
-    """From the navigation until the first rows are drawn."""
+    """The time from the navigation until the first rows are drawn."""
     jump_ms: float
-    """To a row far away, until its text is drawn: the longest of four."""
+    """The time to draw a row far away: the longest of four jumps."""
     filter_ms: float
     search_ms: float
-    """Through all lines."""
+    """The time of a search through all lines."""
     longest_task_ms: float
-    """Since the navigation, all of the above included; 0 if none took 50."""
+    """The longest task since the navigation; 0 if no task took 50 ms."""
     nodes: int
     """Elements in the part of the page that scripts fill."""
     heap_mb: float
     renderer_mb: float
-    """The most memory that the process of the page took."""
+    """The peak memory of the process of the page."""
 
     def line(self) -> str:
         """Returns the figures as a line for the terminal."""

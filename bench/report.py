@@ -15,7 +15,7 @@ Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
 
 FLOORS = ("direct", "copier", "python")
 MEASURES = (*FLOORS, "acp-proxy")
-"""The subjects that others are compared with, each also with those before it."""
+"""The programs that others are compared with; each is also compared with those before it."""
 HEADER = (
     f"{'':32}{'':10}{'median':>12}{'min .. max':>20}"
     f"{'x direct':>10}{'x copier':>10}{'x python':>10}{'x proxy':>10}  {'must hold':20}{'aim'}"
@@ -30,7 +30,7 @@ class Row:
     subject: str
     values: tuple[float, ...]
     ratios: dict[str, float]
-    """The median of the ratios to each measure within one round."""
+    """For each program of `MEASURES`, the median of the ratios to its figure in the same round."""
 
     @property
     def goal(self) -> Goal | None:

@@ -26,7 +26,7 @@ HEADER = {
         "command": ["agent"],
     },
 }
-"""Masked, so that commands read it as they read what was recorded, without masking it anew."""
+"""The recording is marked as masked, so that commands do not mask it again."""
 _OPTIONS = [{"optionId": "a", "name": "Allow", "kind": "allow_once"}]
 _CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 
@@ -499,7 +499,7 @@ SHAPES: dict[str, Callable[[Script, int], None]] = {
     "chunks": _chunks,
     "loads": _loads,
 }
-"""The things that a recording has many of, by name."""
+"""The functions that write a shape, by the name of the repeated thing."""
 
 
 def write(path: Path, shape: str, size: int) -> None:

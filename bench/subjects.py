@@ -36,9 +36,9 @@ class Subject:
     """The words before the agent's command; `{tmp}` is the directory of the run."""
     records: bool = False
     in_python: bool = False
-    """Whether it is only a floor for programs in Python."""
+    """Whether the program is only a comparison for programs in Python."""
     has_faults: bool = False
-    """Whether it applies a plan of faults."""
+    """Whether the program applies a fault plan."""
 
     def command(self, folder: Path, agent: list[str]) -> list[str]:
         """Return the command of a run, with the agent's command at its end."""

@@ -36,7 +36,7 @@ settings.load_profile("ci")
 os.environ["PAGER"] = "cat"  # nobody would quit a pager on the terminals of tests
 
 _MAY_LACK = ("expected jq", "expected node and npm on the PATH", "chattr failed")
-"""Reasons to skip on a plain Debian, or as root in a container; all other tests must run there."""
+"""Reasons to skip on plain Debian, or as root in a container; no other reason is allowed there."""
 _MAY_LACK_ELSEWHERE = (
     "only Linux lets us take them in",
     "XDG is for Linux",
@@ -57,7 +57,7 @@ _PACKAGES = {
     "prlimit": "util-linux",
     "chattr failed: it is not there": "e2fsprogs",
 }
-"""Of Debian and its like, by what is in the reason of a skipped test."""
+"""Packages of Debian, by a text in the reason of the skipped test."""
 
 
 def pytest_configure() -> None:

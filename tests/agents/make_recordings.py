@@ -16,7 +16,7 @@ from tests.agents.demo import AGENT, CLIENT, ROOT, environment_for
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 
 PROJECT = Path("/tmp/acp-proxy-demo")
-"""The session's directory; a recording holds its path."""
+"""The directory of the session, whose path is in the recording."""
 
 SICK_AGENT = ["python", "-m", "tests.agents.sick_agent"]
 SICK_CLIENT = ["python", "-m", "tests.agents.sick_client"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LATE_S = 0.2
-"""Seconds from the end of a turn to its last updates; also before and after the last words."""
+"""Seconds of each pause: before late updates, and before and after the last words on stderr."""
 
 LAST_WORDS = (
     b"[demo-agent] model context: 131072 tokens\n"

@@ -18,9 +18,9 @@ from typing import Any
 Request = tuple[str, dict[str, Any]]
 
 PATIENCE_S = 3.0
-"""Seconds without a message after which it cancels the turn. A person waits for minutes."""
+"""Seconds without a message after which the client cancels the turn; a person waits for minutes."""
 GRACE_S = 0.5
-"""Seconds without a message after which it leaves, when all is answered or cancelled."""
+"""Seconds without a message after which the client leaves, if no request is open."""
 SESSION = "demo-session-1"
 
 

@@ -53,7 +53,7 @@ ADDRESSES = {
     "file address": "file:///etc/passwd",
     "path": "../../../../etc/passwd\\..\\..\\%00%0d%0a",
 }
-"""Texts that would lead elsewhere."""
+"""Texts with addresses outside of the page."""
 TEXTS = {
     "template": "{{7*7}} ${7*7} {% raw %} {# x #} #{7*7} <%= 7*7 %> {{''.__class__}}",
     "names": "__proto__",
@@ -84,7 +84,7 @@ TEXTS = {
     "space": "   ",
     "empty": "",
 }  # fmt: skip
-"""Texts that are only hard to show."""
+"""Texts that are difficult to display."""
 PAYLOADS = {**TAGS, **ADDRESSES, **TEXTS}
 DEEP = 20_000
 LONG = 1 << 20

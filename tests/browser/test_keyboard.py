@@ -46,7 +46,7 @@ IS_IDLE = """() => {
   window.calm = isComplete && !isReading ? (window.calm ?? 0) + 1 : 0;
   return window.calm > 2;
 }"""
-"""Whether all that is shown was read and laid out: asked in each frame, true for three of them."""
+"""Whether all shown rows are read and laid out, in three frames one after the other."""
 IS_OUTSIDE = "() => document.activeElement === document.body || document.activeElement === null"
 
 

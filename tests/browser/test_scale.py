@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tests.browser.watching import Visit
 
 MOST_NODES = 600
-"""Within what is shown; views that are hidden may keep as many for when they are shown again."""
+"""The largest number of elements in a shown view; hidden views may keep as many."""
 MOST_BLOCKS = 8
-"""Of cells or of payloads: those of the chosen frame, and of the calls that a print has."""
+"""The most blocks of cells or of payloads: those of the chosen frame, and of calls in a print."""
 JUST_TWO_BLOCKS = 66_000
-"""Frames whose columns are just in two blocks, and which a filter reads in two ranges."""
+"""A number of frames whose columns need just two blocks, which a filter reads in two ranges."""
 LOOK = """async () => {
   const { state, recording } = window.acpReport;
   const drawn = async () => {

@@ -40,7 +40,7 @@ DONE = (
     "agent → proxy d .*(held|late).* \\(latency\\)",
     "agent → proxy e .*in the queue|agent → client e ",
 )
-"""The words of the sequence diagram about the agent's frames."""
+"""The label of the sequence diagram for frames of the agent."""
 LIST = """() => [...document.querySelectorAll(".view-list [role=row]")].map((row) =>
   [".list-number", ".list-text"].map((name) => row.querySelector(name)?.textContent ?? null)
 ).filter(([number, text]) => number !== null && number !== "Frame")"""

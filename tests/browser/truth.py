@@ -59,12 +59,12 @@ class Told:
     """All data of a recording that a report page contains."""
 
     frames: list[dict[str, Any]]
-    """Frames and events, without what their lines say."""
+    """Frames and events, without their lines."""
     lines: list[bytes]
-    """Their lines, without newlines; the data of events."""
+    """The lines of frames without newlines, and the data of events."""
     texts: list[str]
     exchanges: list[list[int | None]]
-    """Of each row, the numbers of its request and of its answer, the latency, and the length."""
+    """For each row, the frames of its request and its answer, the latency, and the length."""
     meta: dict[str, Any]
 
 

@@ -30,7 +30,7 @@ TIMEOUT_MS = 30_000
 _LIMITED = """(argument) => Promise.race([(%s)(argument), new Promise((_, fail) => {
   setTimeout(() => fail(new Error("no answer within two minutes")), 120_000);
 })])"""
-"""Playwright itself waits for a promise without end."""
+"""Limits the wait for a promise; Playwright alone would wait without end."""
 
 
 @define
@@ -39,11 +39,11 @@ class Noted:
 
     dialogs: list[str] = Factory(list)
     requests: list[str] = Factory(list)
-    """All but the page's own file, once each time it was opened, and blobs that it made itself."""
+    """All requests, except the first one for the page's own file, and those for its own blobs."""
     navigations: list[str] = Factory(list)
-    """Other addresses than its own file, whatever stands behind `#`; windows; downloads."""
+    """Addresses other than the page's own file, new windows, and downloads."""
     errors: list[str] = Factory(list)
-    """Errors and warnings on the console, and exceptions that nobody caught."""
+    """Errors and warnings on the console, and uncaught exceptions."""
 
 
 @define(slots=False)  # Playwright sets attributes on whose methods it calls

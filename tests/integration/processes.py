@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEADLINE_S = 300.0
-"""After which a wait has failed; no test takes it for a measure of anything."""
+"""Seconds after which a wait fails; no test measures time by it."""
 AGENTS = Path(__file__).parents[1] / "agents"
 MARK = "TALK_OF_A_TEST"
-"""In the environment of every agent and its descendants, so that they can be found."""
+"""A variable in the environment of each agent and its descendants; tests find them by it."""
 CHUNK = 1 << 16
 READABLE_PATH = {"PATH": "/usr/bin:/bin"}
 """A PATH without unreadable directories, which might contain a missing program."""
@@ -361,7 +361,7 @@ class Talk:
 
 
 EXACT = ("--redact", "none")
-"""Options of ``record`` for bytes that may look like a secret by chance, and are compared."""
+"""Options of ``record`` for tests that compare random bytes, which may look like a secret."""
 
 
 class Recorder:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.fork_server import Forked, ForkServer
 
 EXIT_CODE = 7
-"""The puppet's; one that nobody else returns."""
+"""The exit code of the puppet, which no other program returns."""
 
 PUPPET = [sys.executable, "-S", "-E", str(Path(puppet.__file__)), str(EXIT_CODE)]
 

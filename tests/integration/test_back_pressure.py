@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = needs_proc
 
 HELD = 512 << 10
-"""Bytes that may be under way between two peers."""
+"""The number of bytes that may be between the two peers."""
 MEMORY = 48 << 20
 
 

@@ -33,7 +33,7 @@ MANNER = (
     "--grace=1",
     "--secret=env:ab12cd34=NOT_SET",
 )
-"""Options with which each recording is found to be what it was made for."""
+"""Options that let each recording have the expected kind of verdict."""
 
 
 class Batches(Verifier):

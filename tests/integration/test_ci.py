@@ -32,7 +32,7 @@ PAGE = (ROOT / "docs/ci.md").read_text("utf-8")
 BLOCKS = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)]
 PROGRAMS = str(Path(sys.executable).parent)
 HOSTILE = 'a\'b "$(touch pwned)" `touch pwned`;touch pwned #\n-x\n\n  *.db'
-"""As recordings; no part of it may be run."""
+"""Names of recordings with shell code, which must not run."""
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="expected bash")
 
@@ -68,7 +68,7 @@ RECORDER = """
 printf '%s\\n' "$@" >>"$ARGUMENTS"
 exit "$CODE"
 """
-"""In place of acp-proxy: writes its arguments down."""
+"""A script in place of acp-proxy, which notes its arguments."""
 
 
 def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> Path:

@@ -32,7 +32,7 @@ done
 exec "$@"
 """
 AGENT = ["/bin/sh", "-c", HELD, "held-agent", *PLAIN_AGENT]
-"""Waits at a door for a ticket, or until it is open."""
+"""An agent that waits until there is a ticket for it, or until all agents may continue."""
 
 
 def is_running(pid: int) -> bool:

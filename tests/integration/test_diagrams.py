@@ -32,7 +32,7 @@ _HOSTILE = (
     "sequenceDiagram", "x" * 5000, "#" * 500, "as B", "A as B", "1.5 ", "()", "+", "-", ",", ":",
     "::", "style a:b#c;d", "classDef a:#b;",
 )  # fmt: skip
-"""Texts that mean something to Mermaid, to HTML, or to what a diagram is pasted into."""
+"""Texts that have a meaning in Mermaid, in HTML or in Markdown."""
 _PARSE = """
 import { readFileSync } from "node:fs";
 const [, packages] = process.argv;

@@ -128,7 +128,7 @@ def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: P
 
 
 LEAVES = """(trap '' TERM HUP; read go <>"$1") >/dev/null 2>&1 & echo $!;"""
-"""Shell that starts a process which holds neither of the agent's outputs, and prints its id."""
+"""A shell command that starts a process without the agent's outputs, and prints its id."""
 
 
 def program_name(pid: int) -> str:

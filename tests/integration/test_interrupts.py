@@ -29,7 +29,7 @@ else:
     from acp_proxy.entry import main
     main()
 """
-"""Runs ``acp-proxy`` and sends the signal when a module is about to be imported."""
+"""A script that runs ``acp-proxy`` and sends SIGINT before a given module is imported."""
 VERIFY = ("verify", HELLO, "--", "true")
 
 

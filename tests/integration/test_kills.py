@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = needs_proc
 
 SAID = 24 << 20
-"""Bytes that each side writes; no kill waits for the end of them."""
+"""The number of bytes that each side writes; each kill comes before the last byte."""
 
 
 def lines(chance: random.Random) -> bytes:

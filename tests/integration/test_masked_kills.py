@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SMALL = 6 << 10
-"""The size that makes a log be emptied: so small that this happens several times."""
+"""The size from which a log is emptied, so small that this happens several times."""
 SLOWEST_S = 0.15
 KILLS = 100
 """The number of recorders that are killed in the long run, and the same number of readers."""

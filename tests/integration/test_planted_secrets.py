@@ -219,7 +219,7 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
 
 
 OTHER_FORMS = (("log", "--json"), ("log", "--no-fold"), *(("--seq", n) for n in "123"))
-"""Options with which commands print the same in another form; for finished recordings only."""
+"""Options that print the same in another form; only tests of finished recordings use them."""
 
 
 def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:

@@ -27,9 +27,9 @@ PLUGIN = "acp_proxy/pytest_plugin.py"
 EXAMPLE = ROOT / "examples" / "editor_plugin"
 REAL_AGENT = f"{sys.executable} -IS {ROOT / 'tests' / 'agents' / 'greeting_agent.py'}"
 TIMEOUT_S = 600
-"""After which a run of pytest hangs; no test takes it for a measure of anything."""
+"""Seconds after which a run of pytest counts as hanging; no test measures time by it."""
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-"""Loading every installed plugin costs an inner run of pytest four times its own time."""
+"""Variables that keep pytest from loading all plugins, which would take four times as long."""
 
 pytestmark = pytest.mark.slow
 
@@ -377,7 +377,7 @@ PRINTED = {
     "test_one": ["not played: story.2.db"],
     "test_three": ["this is start 3 of the agent, but only 2 starts were recorded"],
 }  # fmt: skip
-"""By test, what its report has, in this order."""
+"""For each test, the texts that its report contains, in this order."""
 
 
 def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:

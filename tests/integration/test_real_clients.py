@@ -29,7 +29,7 @@ SCENARIOS = ["--scenario", "hello", "--scenario", "tour", "--scenario", "slow"]
 TIMEOUT_S = 120
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The ids that acpx gives its terminals, and other values that vary."""
+"""The ids that acpx gives to terminals, and other values that differ between runs."""
 
 
 @dataclass(frozen=True)

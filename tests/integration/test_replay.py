@@ -297,7 +297,7 @@ def report(*arguments, **named):
 reports.report = report
 main()
 """
-"""Runs ``acp-proxy`` and sends the signals when all is played and nothing is reported."""
+"""A script that runs ``acp-proxy`` and sends it signals between the last frame and the report."""
 
 
 @pytest.mark.parametrize("options", [(), ("--fault", "noop")])

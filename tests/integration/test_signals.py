@@ -28,7 +28,7 @@ LAUNCHERS = {
     "waits for its child": f"trap : TERM; ({IGNORE} echo ready; exec sleep 1000); exit 9",
     "ignores it too": f"{IGNORE} sh -c 'echo ready; exec sleep 1000'; exit 9",
 }
-"""Agents that are a shell whose child holds the pipes and ignores signals."""
+"""Shell commands of agents whose child process has the pipes and ignores signals."""
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGUSR2], ids=lambda s: s.name)

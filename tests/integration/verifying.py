@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "recordings"
 SDK_AGENT = [sys.executable, "-m", "tests.agents.sdk_agent"]
 PLAIN_AGENT = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
-"""Says what `SDK_AGENT` says, and starts twenty times as fast."""
+"""An agent that sends the same messages as `SDK_AGENT`, and starts twenty times as fast."""
 CHANGED_AGENT = [sys.executable, "-S", "-m", "tests.agents.changed_agent"]
 UNRULY_AGENT = [sys.executable, "-IS", str(ROOT / "tests" / "agents" / "unruly_agent.py")]
 

@@ -17,7 +17,7 @@ LISTED = """
     5 -> #2 session/list {}
     6 <- #2 result {"sessions": []}
 """
-"""The last request is optional."""
+"""A recording whose last request is optional."""
 
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
@@ -47,7 +47,7 @@ HUNG = """
     -> end
     <- end
 """
-"""The agent hung, and answered only when it was told to end."""
+"""A recording in which the agent hung, and answered only after its client had given up."""
 
 
 @pytest.mark.parametrize("order", Order)

@@ -150,7 +150,7 @@ BARE = f"""
     <- {bare()}
     -> {selected("y")}
 """
-"""A permission for an announced tool call, as in the example of the specification."""
+"""A recording with a permission for an announced tool call, as in the specification's example."""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:

@@ -48,7 +48,7 @@ class Case:
     """The params of updates about its tool call."""
     cwd: str = "/w"
     is_nameless: bool = False
-    """Whether it does not name anything that distinguishes it from others."""
+    """Whether nothing in the request distinguishes its action from other actions."""
 
     @property
     def is_draft(self) -> bool:
@@ -177,7 +177,7 @@ def raw_frames(path: Path) -> Iterator[bytes]:
 
 
 Place = tuple[int, tuple[Any, ...]]
-"""A document, which is an update or at last the request, and the path to a value in it."""
+"""The index of a document of `documents_of`, and the path to a value in it."""
 
 
 def documents_of(case: Case) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from tests.support.strategies import json_values
 
 kinds = st.sampled_from([*sorted(CHUNKS), "tool_call", "agent_message", "x_chunk"])
 texts = st.text(st.characters(), max_size=20)
-"""Texts with halves of surrogate pairs."""
+"""Texts that may contain half of a surrogate pair."""
 odd = json_values | texts
 contents = st.one_of(
     st.builds(lambda text: {"type": "text", "text": text}, texts),

@@ -11,7 +11,7 @@ from acp_proxy.base.wording import visible
 from acp_proxy.cli.screens.junit import Case, Failure, suite
 
 texts = st.text(st.characters(), max_size=20)
-"""Texts with halves of surrogate pairs."""
+"""Texts that may contain half of a surrogate pair."""
 lists = st.lists(texts, max_size=3)
 failures = st.builds(Failure, texts, texts, lists)
 cases = st.builds(

@@ -14,7 +14,7 @@ from acp_proxy.protocol.outline import read_outline
 from tests.support.strategies import messages, shuffled
 
 MARK = "\U0001f4a5"
-"""The placeholder of the large string."""
+"""The text that stands for the large string until the line is complete."""
 
 PIECES = ("a", "\\", '"', "{", "}", "[", ",", ":", "\n", "é", "\U0001f600", "null", ', "id": 7}')
 

@@ -46,7 +46,7 @@ def _output(words: str) -> dict[str, Any]:
 
 
 AT_ONCE = 40
-"""Secrets per recording; each is searched for in all lines after it."""
+"""The number of secrets in a recording; each is searched for in all later lines."""
 
 
 def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CAPTURES = captures.all_captures()
 NAMELESS = ("gemini-0.61.0-parallel.db", "gemini-0.61.0-perm_allow.db", "gemini-0.61.0-plan.db")
-"""Recordings with a permission for a call that only has a title; only lenient repeats it."""
+"""Recordings with a permission for a tool call that has only a title, which `verify` denies."""
 
 
 @pytest.fixture(
@@ -96,7 +96,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
         re.sub(rb'"result":\s*\{.*\}(?=\})', b'"error":{"code":1,"message":"n"}', raw)
     ],
 }
-"""Faulty agents: each maps a frame to the lines that are sent instead."""
+"""Faulty agents: functions that return the lines which are sent in place of a frame."""
 
 
 @given(

@@ -215,7 +215,7 @@ def untested(source: Source, tests: Path, elsewhere: Mapping[str, str]) -> list[
 
 
 _EXPLAINED = r"override|command\(|\brule\(|_rule\("
-"""Decorators of functions whose arguments are explained elsewhere."""
+"""Decorators of functions whose arguments another docstring explains."""
 
 
 def undocumented_arguments(source: Source) -> list[str]:

@@ -59,7 +59,7 @@ class Change:
     title: str
     operations: tuple[str, ...]
     findings: tuple[str, ...]
-    """All that the checker should find, in the words of the table."""
+    """All findings that the checker should have, in the form of the table."""
 
     @property
     def name(self) -> str:

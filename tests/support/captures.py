@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1] / "data" / "captures"
 _TELLING = ("big", "killed", "parallel", "perm_cancel")
-"""Large lines, a signal, two sessions at once, and requests of both sides."""
+"""Scenarios with large lines, a signal, parallel tool calls, and a cancelled permission."""
 
 Stream: TypeAlias = Literal["to-agent", "to-client", "stderr"]
 _DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
@@ -58,7 +58,7 @@ class Exit:
 
     t_ns: int
     returncode: int
-    """As subprocess has it: negative when it was killed by that signal."""
+    """The exit code; the negative number of a signal that killed the agent."""
 
 
 Record: TypeAlias = Read | StreamEnd | Signal | Exit

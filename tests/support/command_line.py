@@ -60,7 +60,7 @@ def commands(group: click.Command, name: str = "acp-proxy") -> Iterator[tuple[st
 COMMANDS = dict(commands(cli))
 """Every command by its full name, such as ``acp-proxy faults list``."""
 _OPTIONS = {"prune": ("--larger-than", "0kB", "--noted", "--dry-run")}
-"""Options that a command needs to show anything of a recording."""
+"""Options that a command needs to show anything about a recording."""
 
 
 def commands_with(flag: str = "") -> list[str]:

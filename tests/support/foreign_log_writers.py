@@ -37,7 +37,7 @@ class Writer:
     has_directions: bool = True
     has_stderr: bool = False
     has_values: bool = True
-    """Whether null, false and empty objects are told apart, and results from errors."""
+    """Whether the log distinguishes null, false and empty objects, and results and errors."""
 
 
 def time_of(sent: Sent) -> datetime:
@@ -128,7 +128,7 @@ WRITERS = {
     "out-in": Writer("lines", _marked("OUT:", "IN:")),
     "conductor": Writer("lines", _marked("C →", "C ←")),
 }
-"""Every way of writing, by name."""
+"""All writers of logs, by name."""
 
 
 def conversation_of(path: Path) -> list[Sent]:

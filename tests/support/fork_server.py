@@ -38,10 +38,10 @@ IMPATIENT = {
         {"acp_proxy.record.supervisor.LINGER": 0.5, "acp_proxy.record.supervisor.STALL": 0.5}
     )
 }
-"""In the environment of a fork: constants that are changed in it, so that it waits less."""
+"""A variable for a fork that names constants and their smaller values, so that it waits less."""
 POLL_S = 0.005
 DEADLINE_S = 300.0
-"""After which an answer fails to come."""
+"""Seconds after which the server's answer counts as missing."""
 MESSAGE = 1 << 20
 NOT_IMPORTED = (
     "acp_proxy.__main__",

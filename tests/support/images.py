@@ -14,7 +14,7 @@ JPEG = b64decode(
     "///////////////////////////wgALCAABAAEBAREA/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAgBAQABPxA="
 )
 WEBP = b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
-"""Two images of one pixel that no code here can make."""
+"""Two WebP images of one pixel, which no code in this module can make."""
 GIF_COLOURS = b"\0\0\0\xff\xff\xff"
 
 
@@ -71,7 +71,7 @@ def image(data: bytes, mime: str = "image/png") -> dict[str, Any]:
 
 
 LOSSY = b"\x10\0\0\x9d\x01\x2a"
-"""The start of a lossy picture of a WebP."""
+"""The first bytes of a lossy WebP image."""
 BOMB = zlib.compress(b"\0" * 5_000_000, 9)
 SHOWN = {
     "a PNG": (png(3, 2), "image/png", 3, 2),
@@ -88,7 +88,7 @@ SHOWN = {
     "a WebP with more": (webp(b"VP8X", b"\x02\0\0\0" + b"\x09\0\0" + b"\x04\0\0" + b"..."),
                          "image/webp", 10, 5),
 }  # fmt: skip
-"""Images that a page shows, each with its type and its size."""
+"""Images that a report page shows, each with its type and size."""
 REFUSED = {
     "nothing": b"",
     "text": b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
@@ -121,4 +121,4 @@ REFUSED = {
     "a WebP of no kind": webp(b"ABCD", b"\0" * 30),
     "a large PNG": png(9, 9, pixels=b"\0" * MOST_BYTES),
 }
-"""Data that a page shows as no image."""
+"""Data that a report page does not show as an image."""

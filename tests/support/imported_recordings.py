@@ -57,8 +57,8 @@ FRAMES: tuple[tuple[int, str, dict[str, Any]], ...] = (
     (9000, ">", _request(3, "session/prompt", **_PROMPT)),
     (200, "<", _request(2, "fs/read_text_file", sessionId="s-1", path=f"{HERE}/nail.txt")),
 )  # fmt: skip
-"""Milliseconds after the one before, direction, message. The agent is silent for a minute, an
-update comes after its turn, and at the end a prompt and a request of the agent are open."""
+"""Milliseconds since the previous frame, direction, and message. The agent is silent for a minute,
+an update comes after its turn, and at the end a prompt and a request of the agent are open."""
 _AFTERWARDS: tuple[dict[str, Any], ...] = (
     {"after_ms": 12_000, "stream": "stderr", "text": "roof: out of nails"},
     {"after_ms": 1, "event": "eof", "data": {"stream": "to-client", "reason": "end of file"}},

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from acp_proxy.protocol.jsonrpc import Message
 
 NOTHING = "nothing"
-"""How the labels of a frame are written that has none."""
+"""The word of a transcript for a frame without labels."""
 
 _ARROWS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}
 _MESSAGE = re.compile(r"(?:#(?P<id>\S+) )?(?P<name>[^\s#]\S*)(?: (?P<value>.+))?")

@@ -28,7 +28,7 @@ Json = dict[str, Any]
 OUT, IN = Direction.TO_AGENT, Direction.TO_CLIENT
 DIALECTS = {"v1": "v1", "v1-unstable": "v1", "v2": "v2", "draft-1.0": "draft-1.0"}
 ROOT = "/home/user"
-"""The session's directory; all paths of the documents that are the client's lie below it."""
+"""The directory of the session; the client's paths in the documents are below it."""
 SESSION, CALL, TERMINAL = "sess_1", "call_1", "term_1"
 INITIALIZE_ID, OPEN_ID, PROMPT_ID = 800, 801, 802
 
@@ -70,7 +70,7 @@ _REQUESTS: dict[str, Json] = {
     "_zed.dev/workspace/buffers": {"language": "rust"},
     "mcp/message": {"connectionId": "conn-1", "method": "tools/list"},
 }
-"""Params of requests that the documents answer and do not show in the same dialect."""
+"""Params of requests that the documents answer but do not contain in the same dialect."""
 _ANSWERS: dict[str, Json | None] = {
     "fs/write_text_file": {},
     "terminal/kill": {},
@@ -508,7 +508,7 @@ _CALL_UPDATES = ("tool_call", "tool_call_update", "tool_call_content_chunk")
 _UNBOUND = ("elicitation/complete",
             "_auth/status_update", "_proxy/successor", "elicitation/create",
             "_zed.dev/workspace/buffers")  # fmt: skip
-"""Methods that belong to the connection where they name no session."""
+"""Methods that belong to the connection if they name no session."""
 
 
 @cache
@@ -537,14 +537,14 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
 
 _AGENTS = {"sessionId", "senderSessionId", "recipientSessionId", "toolCallId", "planId",
            "messageId", "compactionId", "elicitationId", "promptId", "userMessageId"}  # fmt: skip
-"""Members that hold ids which an agent makes up."""
+"""Names of members with ids that the agent chooses."""
 _CLIENTS = {"terminalId", "connectionId"}
-"""Members that hold ids which a client makes up; in v2, terminals are the agent's."""
+"""Names of members with ids that the client chooses; in v2, the agent chooses terminal ids."""
 _TIMES = {"createdAt", "updatedAt", "expiresAt", "timestamp", "duration"}
 _ELSEWHERE = "/srv/another/place"
 _DIRECTORY = re.compile(rf"(?:(?<![\w/])|(?<=^file://)){ROOT}(?=/|$)")
 _UNTYPED = {"rawInput", "rawOutput", "input"}
-"""Members that hold what a tool takes and gives, in which nothing is replaced by a replay."""
+"""Names of members with input and output of tools, in which a replay replaces nothing."""
 
 
 def renamed(

@@ -105,7 +105,7 @@ WITH_SOME_OR_ALL = pytest.mark.parametrize(
     "chosen",
     [pytest.param(first_of_each, id="some"), pytest.param(list, id="all", marks=pytest.mark.soak)],
 )
-"""Which messages are changed, each in a recording of its own."""
+"""Selects the messages to change; each change is made in a separate recording."""
 
 
 @cache

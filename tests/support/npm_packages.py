@@ -16,7 +16,7 @@ INSTALL_TIMEOUT_S = 300
 
 _CPU = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 NODE = f"node-{sys.platform}-{_CPU.get(platform.machine().lower(), 'x64')}"
-"""Node itself, from the same registry: acpx asks for a newer one than most systems have."""
+"""The npm package of Node itself: acpx needs a newer Node than most systems have."""
 _NPM = Path(__file__).parents[1] / "integration/npm"
 _NPM_FILES = ("package.json", "package-lock.json")
 

@@ -16,24 +16,24 @@ SESSION = """
     3 -> #1 session/new {"cwd": "/p"}
     4 <- #1 result {"sessionId": "s"}
 """
-"""The recording of a session that was made."""
+"""The transcript of a recording that opens a session."""
 HAS_SESSION = """
     -> 1
     <- 2
     -> 3
     <- 4
 """
-"""The same, played."""
+"""The transcript of a verification of `SESSION`."""
 START = f"""{SESSION}
     5 -> #2 session/prompt {{"sessionId": "s"}}
 """
-"""The recording of one in which a turn has begun."""
+"""The transcript of a recording that opens a session and begins a turn."""
 STARTED = f"""{HAS_SESSION}
     -> 5
 """
-"""The same, played."""
+"""The transcript of a verification of `START`."""
 END = '#2 result {"stopReason": "end_turn"}'
-"""How that turn ends."""
+"""The answer that ends the turn of `START`."""
 UPDATE = 'session/update {"sessionId": "s", "update": {"n": %d}}'
 ALLOW, REJECT = "y:allow_once", "n:reject_once"
 LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}

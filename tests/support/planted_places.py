@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PIECE = 10
-"""A text leaks a secret if it contains this many consecutive characters of it."""
+"""A text leaks a secret if it contains this many consecutive characters of the secret."""
 LARGE = 5 << 20
 DIALECTS = ("v1", "v2", "draft-1.0", "unstable")
 
@@ -310,7 +310,7 @@ def _any_message(made: Conversation) -> None:
 
 
 _INITIALIZED = 2
-"""The first steps: the dialect is known then."""
+"""The number of steps after which the dialect is known."""
 _MADE = {"v1": _v1, "v2": _v2, "draft-1.0": _draft, "unstable": _unstable}
 
 

@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from acp_proxy.playback.verify.verification import Verification
 
 Record = Callable[..., "RecordedTranscript"]
-"""Makes a recording of a transcript, as `record` in the directory of a test."""
+"""A function that makes a recording of a transcript in the directory of a test."""
 NS = {"ms": 10**6, "s": 10**9}
 START_NS = 77 * 10**9
-"""When every replay begins."""
+"""The time in nanoseconds when each replay begins."""
 _RECORDED = re.compile(r"(?:(?P<number>\d+) )?(?P<arrow>->|<-|\.\.) (?P<what>.+)")
 _LIVE = re.compile(r"(?P<arrow>->|<-|\.\.) (?P<what>.+)")
 _HANDSHAKE = (
@@ -84,10 +84,10 @@ class RecordedTranscript:
         script = self.script()
         frames = self._reader.connection.execute(_FRAMES).fetchall()
         self.numbers: dict[int, int] = {seq: number for number, (seq, _) in enumerate(frames, 1)}
-        """The transcript's number of each frame, by that in the recording."""
+        """The number of each frame in the transcript, by its number in the recording."""
         wires = {number: script.wire(seq) for seq, number in self.numbers.items()}
         self.raw = {n: wire.raw + wire.newline.encode() for n, wire in wires.items()}
-        """Each frame as it was recorded, with its line's end."""
+        """The recorded bytes of each frame with its newline, by its number in the transcript."""
         self._arrows = ["->" if stream == "to-agent" else "<-" for _, stream in frames]
 
     def lines(self, transcript: str) -> Iterator[str]:
@@ -172,7 +172,7 @@ class Played:
     """
 
     arrow = "<-"
-    """Of what goes out."""
+    """The arrow of a transcript for messages that the engine sends."""
 
     def __init__(
         self, engine: Replay | RecordingChoice | Verification, recorded: RecordedTranscript

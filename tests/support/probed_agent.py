@@ -39,7 +39,7 @@ class ProbedAgent:
         self._nursery = nursery
         self._lock = trio.Lock()
         self._sessions: dict[str, trio.Event] = {}
-        """The sessions; each event is set when the turn is cancelled."""
+        """The sessions by id; each event is set when the session's turn is cancelled."""
         self._count = 0
 
     async def serve(self) -> None:

@@ -25,10 +25,10 @@ class Example:
     direction: Direction
     kind: str
     method: str
-    """For a response, the method it answers."""
+    """For a response, the method of the request that it answers."""
     message: dict[str, Any]
     valid_v1_schema: bool | None = None
-    """The verdict of the stable v1 schema; None if it has no type for this."""
+    """Whether the stable v1 schema accepts the message; None if it has no type for the message."""
 
     @property
     def raw(self) -> bytes:

@@ -56,7 +56,7 @@ class Conversation:
     lanes: dict[str | None, list[int]] = field(factory=dict)
     """The numbers of the agent's frames, by lane."""
     lines: dict[int, bytes] = field(factory=dict)
-    """The agent's frames, with their line's end."""
+    """The agent's frames with their newlines, by number."""
     steps: list[Step] = field(factory=list)
 
     @classmethod

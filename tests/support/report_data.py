@@ -31,7 +31,7 @@ class DecodedReport:
     payloads: list[tuple[int, int]]
     """The first row and the number of rows of each block of lines."""
     names: list[str]
-    """Of the blocks, in their order."""
+    """The names of the blocks, in their order."""
     conversation: list[dict[str, Any]]
     """The sections and entries of the conversation."""
     images: list[bytes]

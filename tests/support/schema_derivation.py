@@ -22,10 +22,10 @@ from attrs import field, frozen
 from acp_proxy.protocol.jsonrpc import Direction
 
 Form = dict[str, Any]
-"""A type in one of the forms above."""
+"""A type in one of the forms that the module describes."""
 REFERENCE = "#/$defs/"
 NULL_IS_DEFAULT = "x-deserialize-default-on-null"
-"""Marks what a sender may not set to null, but a receiver is to read as the default if it is."""
+"""Marks a member that a sender may not set to null; a receiver reads null as the default."""
 _PROSE = frozenset(
     (
         *("$comment", "$id", "$schema", "contentEncoding", "contentMediaType", "default"),
@@ -33,14 +33,14 @@ _PROSE = frozenset(
         *("title", "unevaluatedProperties", "writeOnly"),
     )
 )
-"""Keywords that decide nothing here; `format` and the encodings only inform."""
+"""Keywords of JSON Schema that are left out; `format` and encodings only inform."""
 _DIRECTIONS = {
     "agent": (Direction.TO_AGENT,),
     "client": (Direction.TO_CLIENT,),
     "protocol": tuple(Direction),
     "proxy": tuple(Direction),
 }
-"""Which way a message goes that this side receives; both peers may be in a chain of proxies."""
+"""The directions of messages that a side receives; in a proxy chain, both peers may receive."""
 _MESSAGES = {
     "AgentRequest": ("params", Direction.TO_CLIENT),
     "AgentNotification": ("params", Direction.TO_CLIENT),
@@ -147,9 +147,9 @@ class _Object:
     properties: dict[str, Form] = field(factory=dict)
     required: tuple[str, ...] = ()
     open: bool = False
-    """Whether it may hold other members, as the schema says in so many words."""
+    """Whether the schema explicitly allows other members."""
     other: Form = field(factory=dict)
-    """Keywords that are kept as they are."""
+    """Other keywords of the schema, unchanged."""
 
     def __and__(self, other: "_Object") -> "_Object":
         properties = dict(self.properties)

@@ -31,7 +31,7 @@ _VALUES: dict[str, Any] = {
     "additionalDirectories": "/w/q", "command": "/bin/x", "signal": "SIGTERM", "currency": "USD",
     "modelId": "o1",
 }  # fmt: skip
-"""The values of members with these names: ids that the conversation has opened before."""
+"""Values of members with these names; the conversation has opened their ids before."""
 _CUSTOM = "_custom"
 
 
@@ -40,7 +40,7 @@ class Example(NamedTuple):
 
     schema: str
     direction: Direction
-    """Of the request, or of the notification."""
+    """The direction of the request or of the notification."""
     method: str
     is_result: bool
     value: Any

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 META = "_meta"
 _FREE_MEMBERS = frozenset({"requestedSchema"})
-"""Members whose values have types, but may hold whatever JSON Schema allows."""
+"""Names of members whose values have a type but may have any members of JSON Schema."""
 _LIMITS = {"minimum": min, "minLength": min, "minItems": min, "maximum": max, "maxLength": max}
-"""Of several limits, the one that lets the most pass."""
+"""For each kind of limit, the function that returns the widest of several limits."""
 _KNOWN = frozenset(
     (
         *_LIMITS,

@@ -45,9 +45,9 @@ class Verified:
     engine: Verification
     sent: list[Send]
     recorded: dict[int, bytes]
-    """The client's frames as they were recorded, with their line's end."""
+    """The recorded frames of the client with their newlines, by number."""
     took_ns: int
-    """How long it took until the last word."""
+    """The nanoseconds until the last message."""
 
     @property
     def divergences(self) -> list[Divergence]:

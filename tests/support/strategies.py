@@ -11,7 +11,7 @@ WORDS = (
     "sessionId", "toolCallId", "terminalId", "requestId", "type", "data", "update", "toolCall",
     "subject", "sessionUpdate", "state", "stopReason", "id", "code", "params", "method", "",
 )  # fmt: skip
-"""Names that mean something somewhere, and so may do harm elsewhere."""
+"""Names of members that have a meaning at some places of ACP messages."""
 
 text = st.text(st.characters(codec="utf-8"), max_size=8)
 scalars = (

@@ -84,7 +84,7 @@ _PLAYED = [
     "verify {r} --stall-timeout 5 -o {o}.db -- {p} replay {r}",
     "verify {r} --stall-timeout 5 --check --junit {o}.xml -o {o}.db -- {p} replay {r}",
 ]  # fmt: skip
-"""Commands that need pipes; the recorded client's lines are their standard input."""
+"""Commands that read the recorded client's lines from stdin."""
 _CHANGING = [
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?[+-]\d\d:?\d\d|Z| UTC)?"), "TIME"),
     (re.compile(r"\b\d+ (seconds?|minutes?|hours?|days?|weeks?|months?|years?) ago"), "AGO"),

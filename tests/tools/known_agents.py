@@ -30,7 +30,7 @@ URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
 _PYPI = "https://pypi.org/pypi"
 _TIMEOUT_S = 60
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}
-"""How a package is run that is not installed."""
+"""For each kind of package, the words that run a package without installing it."""
 _PROGRAMS = {
     "codebuddy-code": "codebuddy",
     "cursor": "cursor-agent",
@@ -41,7 +41,7 @@ _PROGRAMS = {
     "qwen-code": "qwen",
     "sigit": "sigit",
 }
-"""The program's name of installed agents that differ from their package or file name."""
+"""The program names of agents whose program is not named like their package or file."""
 
 
 def main(words: list[str]) -> int:

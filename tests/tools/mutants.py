@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 
 LEAST = 0.85
-"""The share of a module's mutants that tests have to notice."""
+"""The share of a module's mutants that the tests must notice."""
 _NOTICED = {"killed", "timeout", "suspicious", "segfault", "caught by type check"}
 
 

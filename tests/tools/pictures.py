@@ -31,7 +31,7 @@ PICTURED = {
 """The arguments of the program, by the name of the picture."""
 
 _WIDTH, _HEIGHT, _MARGIN = 8.0, 18, 14
-"""Of a column, of a line, and around the text."""
+"""The width of a column, the height of a line, and the margin, in pixels."""
 _STYLE = """
     text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
            fill: #1f2328 }
@@ -43,7 +43,7 @@ _STYLE = """
     }
 """
 _WORDS = re.compile(r"\S+(?: \S+)*")
-"""The texts that one element may hold: some programs draw several blanks as one."""
+"""A regular expression for the texts of one element: some programs draw several blanks as one."""
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _CUBE = (0, 95, 135, 175, 215, 255)
 

@@ -32,7 +32,7 @@ class Case:
     """The file and the line of the document, or the number of the line in the file."""
     kind: str
     method: str
-    """For a response, the method it answers."""
+    """For a response, the method of the request that it answers."""
     message: dict[str, Any]
 
     @property
@@ -137,7 +137,7 @@ _WRAPPERS: dict[str, tuple[str, str, Callable[[Any, bool], dict[str, Any]]]] = {
     ),
     "capabilities": ("request", "initialize", lambda value, _: {"protocolVersion": 1, **value}),
 }
-"""For each kind of fragment the frame's kind, its method, and what to put around the fragment."""
+"""For each kind of fragment, the kind, the method and the other members of its frame."""
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Question(NamedTuple):
 
     sql: str
     result: str
-    """As the page shows it."""
+    """The result as the page shows it."""
 
 
 def questions() -> Iterator[Question]:

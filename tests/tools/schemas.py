@@ -35,25 +35,25 @@ FILES = {
     "v2": "schema/v2/schema.json",
     "v2-unstable": "schema/v2/schema.unstable.json",
 }
-"""The schemas of today."""
+"""The current schemas, by version."""
 FORMER = {
     "v1-1.4.0": ("1.4.0", "schema/schema.json"),
     "v1-0.29.0": ("0.29.0", "schema/schema.json"),
     "v1-0.18.2": ("0.18.2", "schema/schema.json"),
     "v2-1.4.0": ("1.4.0", "schema/v2/schema.unstable.json"),
 }
-"""Unstable schemas with what was dropped since, which programs of their time use."""
+"""Older unstable schemas; they have types that were dropped since, but that programs still use."""
 REQUIRED = ROOT / "acp_proxy/explain/show/required_params.json"
 ENUMERATED = ROOT / "acp_proxy/redaction/enumerated.json"
 FIRST = ("sessionId", "cwd")
-"""Params that are named first if several are missing."""
+"""Params that a message names first if several are missing."""
 CANCEL = "to-agent session/cancel"
-"""The notification that some clients send as a request, and are refused."""
+"""The notification that some clients wrongly send as a request."""
 DIALECTS = {
     V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
     V2: ("v2", "v2-unstable", "v2-1.4.0"),
 }
-"""The schema versions that the types of each dialect are made from."""
+"""The versions from which the types of each dialect are merged."""
 VERSIONS = ROOT / "tests/data/schemas"
 INTEGRITY = {
     "0.18.2": "sha512-l/o9NKvUc00GPa6RFJ4AccQq2O/PAf83xQ75mThHuL3H571iN4+PEdwnTBez67sS"
@@ -63,7 +63,7 @@ INTEGRITY = {
     "1.4.0": "sha512-/eufudw+aFY1LKLolT6yFE6UMmYRl7fMJ/DEONSIyR6wI3slHWITBsANRGqXEY8FR"
     "zqUxwh7QEaGiZHcJPVThg==",
 }
-"""The checksums of former packages, as npm writes them."""
+"""The checksums of older packages, as npm writes them."""
 
 
 def main() -> int:

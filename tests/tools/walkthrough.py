@@ -30,7 +30,7 @@ class Shown(NamedTuple):
 
     command: str
     output: str
-    """As the page shows it."""
+    """The output as the page shows it."""
 
 
 def commands() -> Iterator[Shown]:
