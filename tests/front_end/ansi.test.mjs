@@ -8,12 +8,12 @@ const pieces = (text) => ansiLines(text).map(ansiPieces);
 const shown = (text) => pieces(text).map((line) => line.map((piece) => piece.text).join(""));
 const classes = (text) => pieces(text)[0].map((piece) => `${piece.text}:${piece.classes}`);
 
-test("plain text is lines", () => {
+test("plain text is split into lines", () => {
   assert.deepEqual(shown("one\r\ntwo\n\nfour"), ["one", "two", "", "four"]);
   assert.deepEqual(shown("a\tb"), ["a       b"]);
 });
 
-test("returns, backspaces and erasing change what was printed", () => {
+test("carriage returns, backspaces and erase codes change the printed text", () => {
   assert.deepEqual(shown("10%\r50%\r100%\n"), ["100%"]);
   assert.deepEqual(shown("abc\b\bX"), ["aXc"]);
   assert.deepEqual(shown("long line\rshort\x1b[K"), ["short"]);
@@ -21,7 +21,7 @@ test("returns, backspaces and erasing change what was printed", () => {
   assert.deepEqual(shown("gone\x1b[2Kleft"), ["left"]);
 });
 
-test("a cleared screen begins a new page; what was printed before stays", () => {
+test("clearing the screen begins a new page and keeps the earlier text", () => {
   assert.deepEqual(shown("before\x1b[2J\x1b[HA"), ["before", "A"]);
 });
 
@@ -32,17 +32,17 @@ test("colours and styles become classes", () => {
   assert.equal(nearestColour([250, 250, 5]), 3);
 });
 
-test("titles vanish, and of a link its text is left", () => {
+test("window titles are removed, and links are replaced by their text", () => {
   assert.deepEqual(shown("\x1b]0;a title\x07x\x1b]2;t\x1b\\y"), ["xy"]);
   assert.deepEqual(shown("\x1b]8;;javascript:alert(1)\x07here\x1b]8;;\x07 not"), ["here not"]);
 });
 
-test("controls and bidi characters are visible", () => {
+test("control and bidi characters are shown as visible escapes", () => {
   assert.deepEqual(shown("a\x01b\x7fc\u202ed"), ["a␁b␡c\\u202ed"]);
   assert.deepEqual(shown("cut \x1b[31"), ["cut ␛[31"]);
 });
 
-test("hostile output ends soon, in bounded styles", () => {
+test("hostile output is parsed quickly, with a limited number of styles", () => {
   const colours = Array.from({ length: 50_000 }, (_, n) => `\x1b[${n % 2 ? 1 : 3};${30 + (n % 8)};${40 + ((n >> 3) % 8)}m`).join("x");
   assert.equal(shown(colours).join("").length, 49_999);
   assert.ok(shown(`\x1b[${"1;".repeat(50_000)}mx`).length < 10);

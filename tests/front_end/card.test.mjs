@@ -17,7 +17,7 @@ const update = (members, seq = 1, t_ns = seq * 1e9) => ({ row: seq - 1, seq, t_n
 const terminal = (kind, method, message, seq = 1) => ({ row: seq - 1, seq, t_ns: seq * 1e9, kind, method, message });
 const texts = (blocks) => blocks.map((block) => `${block.form} ${block.label}: ${block.diff ? block.diff.path : block.text}`);
 
-test("updates of a call add to each other; what is left out or null stays", () => {
+test("an update of a call replaces only the members that it has and that are not null", () => {
   const { history, locations, blocks } = callParts([
     update({ sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{ path: "/a", line: 3 }] }, 1),
     update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", locations: null, rawInput: { x: 1 } }, 2),
@@ -28,7 +28,7 @@ test("updates of a call add to each other; what is left out or null stays", () =
   assert.deepEqual(texts(blocks), ["diff output: /a"]);
 });
 
-test("content that is streamed follows other content; without any, the output is shown", () => {
+test("streamed content comes after other content; a call without content shows its output", () => {
   const streamed = [
     update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "text", text: "a" } }),
     update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "content", content: { type: "text", text: "b" } } }),
@@ -44,7 +44,7 @@ test("a call of the 1.0 draft has its error and its location", () => {
   assert.deepEqual([history[0].status, locations, texts(blocks)], ["denied", ["/a:1"], ["text error: no"]]);
 });
 
-test("a permission request gives a call what no update has, but neither a status nor content", () => {
+test("a permission request completes missing members of a call, except status and content", () => {
   const asked = terminal("request", "session/request_permission", { params: { toolCall: { toolCallId: "c", status: "pending", content: "asked", locations: [{ path: "/a" }] } } });
   const parts = callParts([asked, terminal("response", "session/request_permission", { result: {} })]);
   assert.deepEqual(parts, { history: [], asked: [asked], locations: ["/a"], blocks: [] });
@@ -77,17 +77,17 @@ test("content that is not text is described by type and size", () => {
   ["text : t", "text u: r", "terminal : t1", "note : terminal ls exit 0", "text stdout: o"]);
 });
 
-test("a message that is no entry is its content or its long texts", () => {
+test("a message without an entry is shown by its content or by its long texts", () => {
   assert.deepEqual(texts(longStrings({ a: { "b/c": ["x\ny"] }, d: "short" })), ["text /a/b/c/0: x\ny"]);
   assert.deepEqual(texts(saidBlocks({ params: { update: { content: { type: "text", text: "hi" } } } })), ["text : hi"]);
   assert.deepEqual(texts(saidBlocks({ result: { a: "x\ny" } })), ["text /result/a: x\ny"]);
 });
 
-test("a piece of a message is read in the 1.0 draft, too", () => {
+test("a chunk of a message is read in the 1.0 draft, too", () => {
   assert.equal(chunkOf({ params: { type: "agent_message_chunk", data: { content: "x" } } }).text, "x");
 });
 
-test("an index of entries is read from the first one on that has changed, and blocks from there on anew", async () => {
+test("if an entry changes, the index and the blocks are read anew from this entry on", async () => {
   const source = sourceOf([{ seq: 1, stream: "to-agent", kind: "request" }]);
   const index = (first, seq, kind) => source.blocks.set("entries", jsonBytes({ first, seq, last_seq: seq, kind }));
   const numbers = Array.from({ length: 300 }, (_, n) => n);
@@ -105,7 +105,7 @@ test("an index of entries is read from the first one on that has changed, and bl
   assert.deepEqual([entries.now(0)?.seq, entries.now(299)?.seq], [0, 543]);
 });
 
-test("what is about rows is the last entry of a kind that shows one of them, however many ask at once", async () => {
+test("the entry of some rows is the last entry that shows one of them, also in parallel queries", async () => {
   const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call });
   const source = sourceOf([1, 1, null, 1].map(row), { meta: { summary: {}, check: null } });
   const kinds = ["section", "tool_call", "permission", "message", "tool_call"];
@@ -116,7 +116,7 @@ test("what is about rows is the last entry of a kind that shows one of them, how
   assert.deepEqual(found.map((one) => one?.item), [4, 1, 2, 3, undefined]);
 });
 
-test("calls are listed by their first frames, with what came of them after their turns", async () => {
+test("calls are listed by their first frames, with their state after the end of their turns", async () => {
   const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call });
   const source = sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } });
   const entry = (seq, state, more = {}) =>
@@ -131,7 +131,7 @@ test("calls are listed by their first frames, with what came of them after their
   assert.deepEqual(await calls(), []);
 });
 
-test("a frame has its command, and a fault its effect in words", () => {
+test("a frame is described with its command, and a fault with its effect", () => {
   assert.equal(commandFor("tour", 4), "acp-proxy log tour --seq 4");
   assert.equal(commandFor("a b", 4), "acp-proxy log 'a b' --seq 4");
   const fired = { rule: "r", action: "drop", made: false, delivered: null, base64: null, size: null };

@@ -37,12 +37,12 @@ function withNull(values) {
   return [...values].map((value) => (Number.isNaN(value) ? null : value));
 }
 
-test("numbers of any width and sign come back, and null is NaN", () => {
+test("numbers of any width and sign are decoded, and null is decoded as NaN", () => {
   const blocks = blocksOf([{ size: VALUES }, { size: [5, null] }]);
   assert.deepEqual(withNull(numbersOf(blocks, "size")), [...VALUES, 5, null]);
 });
 
-test("differences are added up in each chunk, over nulls", () => {
+test("differences are added up within each chunk, and nulls are skipped", () => {
   const times = [10, 10, 2 ** 45, null, 7];
   const blocks = blocksOf([{ t_ns: times }, { t_ns: [2 ** 50, 3] }]);
   assert.deepEqual(withNull(numbersOf(blocks, "t_ns")), [...times, 2 ** 50, 3]);
@@ -55,7 +55,7 @@ test("a column that is absent or all null is NaN or 0 in every row", () => {
   assert.deepEqual([...codesOf(blocks, "method")], [0, 0]);
 });
 
-test("codes of all chunks count in one list, in an array as wide as they need", () => {
+test("codes of all chunks refer to one list, in an array of the needed width", () => {
   const many = Array.from({ length: 300 }, (_, n) => `call-${n}`);
   const texts = [];
   const blocks = [{ kind: ["request", null] }, { kind: ["error", "request"], tool_call: [null, "x"] }, { tool_call: many }].map(
@@ -70,7 +70,7 @@ test("codes of all chunks count in one list, in an array as wide as they need", 
   assert.equal(all[calls[calls.length - 1] - 1], "call-299");
 });
 
-test("an array grows in its own memory while that has room, and in twice as much then", () => {
+test("an array grows within its memory, and doubles the memory when it is full", () => {
   const empty = new Float64Array(0);
   const first = lengthened(empty, 3, 5);
   first.set([1, 2, 3]);
@@ -82,12 +82,12 @@ test("an array grows in its own memory while that has room, and in twice as much
   assert.deepEqual([...third], [1, 2, 3, NaN, NaN, NaN]);
 });
 
-test("a block that is cut off is an error, not a short column", () => {
+test("a truncated block is an error, not a short column", () => {
   const bytes = indexBlock({ size: [1, 2, 3] }, [], 3);
   assert.throws(() => readIndexBlock(bytes.subarray(0, bytes.length - 1)), /column size is cut off/);
 });
 
-test("a block of the page is base64 of deflated bytes", async () => {
+test("a block of the page is deflated and in base64", async () => {
   const source = sourceOf([{ seq: 1, line: "ü\u2028" }]);
   const bytes = await inflate(decodeBase64(source.packed("p0")));
   assert.equal(new TextDecoder().decode(bytes), "ü\u2028");

@@ -7,7 +7,7 @@ import { jsonText } from "../../acp_proxy/report/front_end/filter/json.js";
 import { patternTest } from "../../acp_proxy/report/front_end/filter/patterns.js";
 import { misread } from "../../acp_proxy/report/front_end/search/search.js";
 
-test("a pattern matches whole texts as fnmatchcase does", () => {
+test("a pattern matches whole texts like fnmatchcase of Python", () => {
   const cases = [
     ["session/*", "session/new", true],
     ["session/*", "a session/new", false],
@@ -29,7 +29,7 @@ test("a pattern matches whole texts as fnmatchcase does", () => {
   }
 });
 
-test("numbers are written as Python writes them, however they were sent", () => {
+test("numbers are written in the form of Python, whatever their form in JSON is", () => {
   const cases = [
     ["1.0", "1.0"], ["1e5", "100000.0"], ["1E16", "1e+16"], ["1e-5", "1e-05"], ["-0", "0"], ["-0.0", "-0.0"],
     ["0.10", "0.1"], ["123456789012345678901", "123456789012345678901"], ["1e400", "Infinity"],
@@ -38,7 +38,7 @@ test("numbers are written as Python writes them, however they were sent", () => 
   for (const [text, expected] of cases) assert.equal(jsonText(parsedRaw(text)), expected, text);
 });
 
-test("a mistake is answered with its column and what would do", () => {
+test("a wrong filter gives an error with the column and the allowed words", () => {
   const rows = { hasLabel: () => false, texts: [], codes: () => [], ask: () => () => 0 };
   const cases = [
     ["kind:request methd:x", "bad filter at column 14: unknown key 'methd': expected dir, method, session, kind, id, seq, size, latency, turn, call, status, is, terminal, text, fault"],
@@ -48,7 +48,7 @@ test("a mistake is answered with its column and what would do", () => {
   assert.throws(() => parseFilter("(".repeat(101), rows), /nested more deeply than 100 levels/);
 });
 
-test("a call that is named by a word of its title gets the filter that finds the word", () => {
+test("a filter that names a call by a word of its title is answered with a filter for this text", () => {
   const recording = { texts: ["c1", "s"], codes: (name) => (name === "tool_call" ? Uint8Array.of(0, 1) : Uint8Array.of(2, 2)) };
   for (const filter of ["call:c1 is:failed", "call:c", "recall:x", "call:*x"]) assert.equal(misread(recording, filter), null, filter);
   assert.deepEqual(misread(recording, "is:failed (call:pytest)"), {

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { hexRows } from "../../acp_proxy/report/front_end/detail/hex.js";
 import { durationInWords, secondsInWords, setTimeStep, sizeInWords, visiblePieces, visibleText } from "../../acp_proxy/report/front_end/shell/words.js";
 
-test("rows of sixteen bytes have their place, their hex and their letters", () => {
+test("each row has sixteen bytes with their offset, their hex digits and their characters", () => {
   const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0x100);
   assert.equal(rows, "00000100  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef\n" + `00000110  00 c3 bf${" ".repeat(39)}  ...\n`);
 });
 
-test("control, invisible and bidi characters are escapes, and only they", () => {
+test("exactly the control, invisible and bidi characters are shown as escapes", () => {
   assert.equal(visibleText("a\nb\tc"), "a\nb\tc");
   assert.equal(visibleText("\x1b[1m\r\x7f\u202e\u2028\ufeff\ud800\u00a0\u{e0041}"), "\\x1b[1m\\r\\x7f\\u202e\\u2028\\ufeff\\ud800\\xa0\\U000e0041");
   assert.equal(visibleText("👩‍💻 a\u200db é 你"), "👩‍💻 a\\u200db é 你");
@@ -22,7 +22,7 @@ test("sizes and durations are written as the command line writes them", () => {
   assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map((ns) => durationInWords(ns)), ["", "2 µs", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
 });
 
-test("a duration is not written more exactly than it was measured", () => {
+test("a duration has no more digits than were measured", () => {
   const words = (step) => {
     setTimeStep(step);
     return [0, 2e6, 1.5e9, 3e9, 125e9].map((ns) => durationInWords(ns));
@@ -32,7 +32,7 @@ test("a duration is not written more exactly than it was measured", () => {
   assert.deepEqual(words(0).slice(0, 2), ["<1 µs", "2 ms"]);
 });
 
-test("no time is put into words once it is known that there are none", () => {
+test("a recording without times shows no times", () => {
   assert.equal(durationInWords(2e9, " after "), " after 2.0 s");
   assert.equal(secondsInWords(2e9, "at ", " s"), "at 2.000 s");
   setTimeStep(NaN);

@@ -7,13 +7,13 @@ import { readableToken } from "../../acp_proxy/report/front_end/detail/json_tree
 
 const shape = (value) => (value instanceof RawValue ? String(value) : Object.entries(value).map(([name, one]) => [name, shape(one)]));
 
-test("numbers keep their form, strings their escapes", () => {
+test("numbers keep their written form, and strings keep their escapes", () => {
   const json = parsedRaw(' {"a": 1.00, "b":1e400,"c":[ true,null, "\\u0041\\n{\\"" ,{}, []]} ');
   assert.deepEqual(shape(json), [["a", "1.00"], ["b", "1e400"],
     ["c", [["0", "true"], ["1", "null"], ["2", '"\\u0041\\n{\\""'], ["3", []], ["4", []]]]]);
   assert.deepEqual(["-1", '"x"', "null"].map((text) => shape(parsedRaw(text))), ["-1", '"x"', "null"]);
 });
 
-test("letters are written out, and all other escapes kept", () => {
+test("escaped letters are shown as letters, and all other escapes are kept", () => {
   assert.equal(readableToken('"\\u4f60 \\ud83d\\ude00 \\u202e \\ud83d \\\\u4f60 \\u0041"'), '"你 😀 \\u202e \\ud83d \\\\u4f60 \\u0041"');
 });

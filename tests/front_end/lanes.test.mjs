@@ -54,7 +54,7 @@ const pending = (recording, lane) => {
 const drawn = (recording, item) =>
   arrowsOf(recording, item).map(({ from, to, end, slanted }) => `${from}>${to} ${end}${slanted ? " slanted" : ""}`);
 
-test("who has to answer is pending from the request until the answer", () => {
+test("the peer that must answer is pending from the request until the answer", () => {
   const recording = new FakeRecording([
     asked("session/prompt", 4, toAgent),
     asked("session/request_permission", 3, { to: "person" }),
@@ -74,7 +74,7 @@ test("a turn is pending until it ends, even if its prompt was answered before", 
   assert.deepEqual([...turn(null).never], [1, 1, 1, 1]);
 });
 
-test("an answer that the report leaves out still ends what is pending", () => {
+test("an answer that the report leaves out still ends the pending time", () => {
   const rows = [asked("session/prompt", 5, { seq: 1, ...toAgent }), { seq: 4 }, { seq: 9 }];
   assert.deepEqual([...pending(new FakeRecording(rows), "agent").open], [1, 1, 0]);
 });
@@ -97,7 +97,7 @@ test("an answer that a fault dropped stays in the proxy", () => {
   assert.deepEqual([...pending(recording, "proxy").never], [0, 1]);
 });
 
-test("a request that was late is pending from when it arrived", () => {
+test("a delayed request is pending from the time when it arrived", () => {
   const late = { delay_ns: 2 * MS };
   const recording = new FakeRecording([
     asked("session/prompt", 5, { ...toAgent, ...late }), {}, {}, {}, answered("session/prompt", 1), asked("x/other", NaN, late),
@@ -106,7 +106,7 @@ test("a request that was late is pending from when it arrived", () => {
   assert.deepEqual([...pending(recording, "client").open], [0, 0, 0, 0, 0, 0]);
 });
 
-test("before a row somebody has to answer from the row after a request to that of the answer", () => {
+test("a peer is pending at all rows from the one after the request to the row of the answer", () => {
   const recording = new FakeRecording([
     {}, asked("session/prompt", 4, toAgent), {}, answered("session/prompt", 2), asked("x/other", NaN), {},
   ]);
@@ -116,7 +116,7 @@ test("before a row somebody has to answer from the row after a request to that o
   assert.deepEqual(debts(), [0, 0, 1, 1, 0, 1]);
 });
 
-test("a run of chunks is one item, also where the filter leaves some out", () => {
+test("a run of chunks is one item, even if the filter leaves out some chunks", () => {
   const recording = new FakeRecording([{}, { run: 1 }, { run: 1 }, { run: 1 }, {}]);
   const items = sequenceItems(recording, Int32Array.from([0, 1, 3, 4]));
   assert.deepEqual(items.map(({ row, last, count }) => [row, last, count]), [[0, 0, 1], [1, 3, 2], [4, 4, 1]]);
@@ -132,7 +132,7 @@ test("a marked pause is a break, and a turn has a heading below it", () => {
   assert.deepEqual(sequenceItems(recording, recording.all()).map(({ after }) => after), [NaN, NaN, NaN, MS, MS, NaN, MS]);
 });
 
-test("a frame that was late is drawn again when it was delivered", () => {
+test("a delayed frame is drawn again at the time of its delivery", () => {
   const recording = new FakeRecording([
     { t_ns: 0, delay_ns: 10 * MS }, { t_ns: 5 * MS }, { t_ns: 10 * MS }, { t_ns: 11 * MS },
   ]);
@@ -144,14 +144,14 @@ test("a frame that was late is drawn again when it was delivered", () => {
   assert.deepEqual(drawn(recording, items[3]), ["proxy>client head slanted"]);
 });
 
-test("a frame that was late, with nothing in between, is one item of two arrows", () => {
+test("a delayed frame without rows until its delivery is one item with two arrows", () => {
   const recording = new FakeRecording([{ t_ns: 0, delay_ns: 2 * MS }, { t_ns: 5 * MS }]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(items.map(({ kind, held }) => [kind, held]), [["frame", 0], ["frame", 0]]);
   assert.deepEqual(drawn(recording, items[0]), ["agent>proxy clock", "proxy>client head slanted"]);
 });
 
-test("what is delivered after all else comes last, in the order of the times", () => {
+test("deliveries after the last row come last, in the order of their times", () => {
   const recording = new FakeRecording([
     { t_ns: 0, delay_ns: 30 * MS }, { t_ns: MS, delay_ns: 9 * MS }, { t_ns: 2 * MS },
   ]);
@@ -160,7 +160,7 @@ test("what is delivered after all else comes last, in the order of the times", (
     [[0, "frame", 1], [1, "frame", 2], [2, "frame", 2], [1, "delivery", 1], [0, "delivery", 0]]);
 });
 
-test("what faults did is drawn as two halves", () => {
+test("a frame that a fault changed is drawn as two halves", () => {
   const recording = new FakeRecording([
     { fate: "dropped" }, { fate: "changed" }, { fate: "injected" }, {}, { ...toAgent, fate: "undelivered" },
   ]);
@@ -170,7 +170,7 @@ test("what faults did is drawn as two halves", () => {
   ]);
 });
 
-test("a line that was made up begins in the proxy, and waits there if it is late", () => {
+test("a line that a fault added begins in the proxy, and waits there if it is delayed", () => {
   const made = { fate: "injected", delay_ns: 5 * MS };
   const recording = new FakeRecording([{ ...made, t_ns: 0 }, { t_ns: 2 * MS }, { ...made, t_ns: 9 * MS }]);
   assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
@@ -178,7 +178,7 @@ test("a line that was made up begins in the proxy, and waits there if it is late
   ]);
 });
 
-test("late updates are those that break a rule about the end of a turn", () => {
+test("late updates are the updates that break a rule about the end of a turn", () => {
   const problems = [{ rule: "turn.update-late", seq: 2 }, { rule: "cancel.update-after", seq: 3 }, { rule: "wait.unanswered", seq: 1 }];
   assert.deepEqual([...lateUpdates(new FakeRecording([{}, {}, {}], { problems }))], [1, 2]);
 });

@@ -21,7 +21,7 @@ async function recordingOf(rows = ROWS, options = { meta: META }) {
   return { recording: await Recording.read(source), source };
 }
 
-test("rows are found by frame number, exactly or nearest", async () => {
+test("a row is found by its frame number, or the nearest row", async () => {
   const { recording } = await recordingOf();
   assert.deepEqual([1, 3, 7].map((seq) => recording.rowOf(seq)), [0, 1, 4]);
   assert.deepEqual([0, 2, 8].map((seq) => recording.rowOf(seq)), [-1, -1, -1]);
@@ -29,7 +29,7 @@ test("rows are found by frame number, exactly or nearest", async () => {
   assert.equal(recording.rowAt(6), 2);
 });
 
-test("texts come by column and row, and unknown ones have no code", async () => {
+test("texts are found by column and row, and unknown texts have no code", async () => {
   const { recording } = await recordingOf();
   assert.equal(recording.text("method", 4), "session/prompt");
   assert.equal(recording.text("method", 0), null);
@@ -37,7 +37,7 @@ test("texts come by column and row, and unknown ones have no code", async () => 
   assert.equal(recording.code("nothing"), 0);
 });
 
-test("pairs, runs and turns are rows", async () => {
+test("requests, runs and turns refer to other rows", async () => {
   const { recording } = await recordingOf();
   assert.deepEqual([0, 1, 2, 4].map((row) => recording.pair(row)), [-1, 4, -1, 1]);
   assert.deepEqual([2, 3].map((row) => recording.numbers("run")[row]), [2, 2]);
@@ -46,14 +46,14 @@ test("pairs, runs and turns are rows", async () => {
   assert.deepEqual([0, 1, 2].map((row) => recording.rowsAlike("turn", row)), [[], [1, 2, 3, 4], [1, 2, 3, 4]]);
 });
 
-test("lines are whole, in bytes", async () => {
+test("the line of a row is returned whole, as bytes", async () => {
   const { recording } = await recordingOf();
   const lines = [];
   for (let row = 0; row < 5; row++) lines.push(new TextDecoder().decode(await recording.line(row)));
   assert.deepEqual(lines, ['{"a":1}', "é", "xx", "", "last"]);
 });
 
-test("a frame has the members of the JSON, an event its own", async () => {
+test("a frame has the members of `log --json`, and an event has its own members", async () => {
   const { recording } = await recordingOf();
   const frame = await recording.frame(2);
   assert.deepEqual([frame.seq, frame.t_first_ns, frame.tool_call, frame.exchange], [4, 5, "c", null]);
@@ -61,13 +61,13 @@ test("a frame has the members of the JSON, an event its own", async () => {
   assert.equal((await recording.frame(1)).rpc_id, "7");
 });
 
-test("findings are rows with sentences; neither hints nor error answers are", async () => {
+test("findings are rows with sentences, without hints and error answers", async () => {
   const { recording } = await recordingOf();
   const found = [...recording.problems].map(([row, all]) => [row, ...all.map(({ text, severity }) => `${severity}: ${text}`)]);
   assert.deepEqual(found, [[1, "error: it fails"], [2, "warning: no id"]]);
 });
 
-test("cells are read once, and who asked for them now hears when they are there", async () => {
+test("cells are read once, and each caller is notified when they are read", async () => {
   const { recording, source } = await recordingOf();
   const loaded = new Promise((resolve) => (recording.onLoaded = () => resolve(true)));
   assert.equal(recording.cellsNow(1), null);
@@ -77,7 +77,7 @@ test("cells are read once, and who asked for them now hears when they are there"
   assert.equal(source.read.filter((name) => name === "c0").length, 1);
 });
 
-test("the pieces of a long line come one by one, and too long a one is refused whole", async () => {
+test("a long line is returned in pieces, and a line that is too long is refused as a whole", async () => {
   const row = (seq, length) => ({ seq, t_ns: seq, stream: "to-agent", kind: "request", line: "x".repeat(length) });
   const source = sourceOf([row(1, 2), row(2, 6), row(3, 1)], { payloads: [[0, 1], [1, 1], [1, 1], [2, 1]] });
   ["ab", "123", "456", "z"].forEach((text, number) => source.blocks.set(`p${number}`, new TextEncoder().encode(text)));
@@ -99,14 +99,14 @@ test("an index with fewer rows than the page says is an error", async () => {
   await assert.rejects(recordingOf(ROWS, { meta: { rows: 9 } }), /expected 9 rows, got 5/);
 });
 
-test("several index blocks are one recording", async () => {
+test("several index blocks make one recording", async () => {
   const { recording } = await recordingOf(ROWS, { meta: META, chunk: 2 });
   assert.equal(recording.meta.index_blocks, 3);
   assert.deepEqual([...recording.numbers("seq")], [1, 3, 4, 5, 7]);
   assert.equal(recording.pair(4), 1);
 });
 
-test("a cache keeps what was used last, and forgets failures", async () => {
+test("a cache keeps the values that were used last, and no failures", async () => {
   let reads = 0;
   const told = [];
   const cache = new BlockCache(2, async (name) => {
@@ -125,11 +125,11 @@ test("a cache keeps what was used last, and forgets failures", async () => {
   assert.deepEqual(told, ["a1", "b2", "c3", "b4", "x6", "c7"]);
 });
 
-test("a binary search finds the first place", () => {
+test("a binary search returns the first matching place", () => {
   assert.deepEqual([0, 1, 2, 9].map((value) => lowerBound([1, 1, 3], value)), [0, 0, 2, 3]);
 });
 
-test("a block that is not in the page fails the read of its row alone", async () => {
+test("if a block is missing in the page, only reads of its rows fail", async () => {
   const source = sourceOf(ROWS);
   source.blocks.delete("c0");
   const recording = await Recording.read(source);

@@ -21,7 +21,7 @@ function stateOf(services = {}) {
   return { state, told };
 }
 
-test("a row is selected once, and its frame number goes with it", () => {
+test("selecting a row again changes nothing, and the frame number is that of the row", () => {
   const { state, told } = stateOf();
   assert.equal(state.seq, null);
   state.select(2);
@@ -32,7 +32,7 @@ test("a row is selected once, and its frame number goes with it", () => {
   assert.equal(state.seq, null);
 });
 
-test("what is shown is what matches the filter within the range", async () => {
+test("the shown rows match the filter and are within the range", async () => {
   const { state } = stateOf();
   await state.setFilter("0134");
   assert.deepEqual([...state.shown], [0, 1, 3, 4]);
@@ -44,7 +44,7 @@ test("what is shown is what matches the filter within the range", async () => {
   assert.deepEqual([...state.shown], [0, 1, 2, 3, 4]);
 });
 
-test("a wrong filter says what is wrong, and the rows stay", async () => {
+test("a wrong filter gives an error, and the same rows stay shown", async () => {
   const { state, told } = stateOf();
   await state.setFilter("12");
   await state.setFilter("bad");
@@ -54,7 +54,7 @@ test("a wrong filter says what is wrong, and the rows stay", async () => {
   assert.deepEqual(told, ["shown", "error", "error", "shown"]);
 });
 
-test("a late answer of an older filter is dropped", async () => {
+test("a late result of an older filter is ignored", async () => {
   const answers = new Map();
   const { state } = stateOf({ applyFilter: (_, text) => new Promise((resolve) => answers.set(text, resolve)) });
   const older = state.setFilter("old");
@@ -65,7 +65,7 @@ test("a late answer of an older filter is dropped", async () => {
   assert.deepEqual([...state.shown], [1]);
 });
 
-test("a new search ends the old one, and hits come in while it runs", async () => {
+test("a new search ends the old one, and hits are added while it runs", async () => {
   /** @type {AbortSignal[]} */
   const signals = [];
   const { state } = stateOf({
@@ -86,7 +86,7 @@ test("a new search ends the old one, and hits come in while it runs", async () =
   assert.deepEqual([...state.matched], []);
 });
 
-test("next and previous go round the problems, or round the hits of a search", async () => {
+test("next and previous cycle through the problems or the hits of a search", async () => {
   const { state } = stateOf();
   const rows = [];
   for (const step of [1, 1, 1, -1]) {
@@ -99,7 +99,7 @@ test("next and previous go round the problems, or round the hits of a search", a
   assert.equal(state.row, 4);
 });
 
-test("next and previous stop at no row that the filter hides", async () => {
+test("next and previous skip rows that the filter hides", async () => {
   const { state } = stateOf();
   await state.setFilter("0234");
   state.selectNext(1);
@@ -107,7 +107,7 @@ test("next and previous stop at no row that the filter hides", async () => {
   assert.deepEqual([...state.stops], [3]);
 });
 
-test("a filter that hides the selected row selects the first row it shows, until it is gone", async () => {
+test("if a filter hides the selected row, the first shown row is selected until the filter is cleared", async () => {
   const { state, told } = stateOf();
   state.select(1);
   await state.setFilter("134");
@@ -122,7 +122,7 @@ test("a filter that hides the selected row selects the first row it shows, until
   assert.equal(state.row, 1);
 });
 
-test("next and previous of a row that is no stop are those around it", async () => {
+test("from a row between two stops, next and previous go to these stops", async () => {
   const { state } = stateOf();
   await state.setQuery("x");
   const from = (row, step) => {
@@ -135,7 +135,7 @@ test("next and previous of a row that is no stop are those around it", async () 
   assert.equal(from(0, 1), 0);
 });
 
-test("who listens hears of a change once", () => {
+test("each listener is called once for a change", () => {
   const { state } = stateOf();
   let count = 0;
   state.on("view", () => count++);

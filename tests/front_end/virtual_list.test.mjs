@@ -5,7 +5,7 @@ import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, SIL
 import { readLink, writeLink } from "../../acp_proxy/report/front_end/shell/link.js";
 import { ScrollGeometry } from "../../acp_proxy/report/front_end/shell/virtual_list.js";
 
-test("a short list is not scaled, and draws what is seen and a margin", () => {
+test("a short list is not scaled, and draws the visible rows and a margin", () => {
   const geometry = new ScrollGeometry(100, 20, 200);
   assert.deepEqual([geometry.isScaled, geometry.height, geometry.lastOffset, geometry.page], [false, 2000, 1800, 9]);
   assert.deepEqual(geometry.drawn(0), [0, 10]);
@@ -24,7 +24,7 @@ test("no screen draws more than a hundred rows", () => {
   assert.equal(last - first + 1, 100);
 });
 
-test("a long list is scaled, and both ends and every row can be reached", () => {
+test("a long list is scaled, and every row can be reached", () => {
   const geometry = new ScrollGeometry(1_000_000, 24, 600);
   assert.deepEqual([geometry.isScaled, geometry.height], [true, 8_000_000]);
   assert.equal(geometry.offsetOf(0), 0);
@@ -38,7 +38,7 @@ test("a long list is scaled, and both ends and every row can be reached", () => 
   }
 });
 
-test("a row is shown without moving further than needed, or in the middle", () => {
+test("a list scrolls to a row as little as possible, or shows the row in the middle", () => {
   const geometry = new ScrollGeometry(100, 20, 200);
   assert.equal(geometry.offsetFor(5, 0, "nearest"), 0);
   assert.equal(geometry.offsetFor(10, 0, "nearest"), 20);
@@ -77,12 +77,12 @@ function words(items) {
   return [...items].map((item) => `${names[kindOfItem(item)]} ${rowOfItem(item)}`);
 }
 
-test("runs are folded, turns and silences have lines of their own", () => {
+test("runs are folded, and turns and silences have separate lines", () => {
   const items = buildItems(RECORDING, EVERY, new Set());
   assert.deepEqual(words(items), ["turn 0", "row 0", "run 1", "row 4", "run 5", "row 7", "silence 8", "row 8", "silence 9"]);
 });
 
-test("a pause has a line only between the two rows that it is between", () => {
+test("a pause has a line only if the rows before and after it are both shown", () => {
   const lines = (...shown) => words(buildItems(RECORDING, Int32Array.from(shown), new Set()));
   assert.deepEqual(lines(4, 8), ["row 4", "row 8", "silence 9"]);
   assert.deepEqual(lines(4, 7), ["row 4", "row 7"]);
@@ -93,24 +93,24 @@ test("an opened run shows its rows below its line", () => {
   assert.deepEqual(words(items).slice(3), ["row 4", "run 5", "row 5", "row 6", "row 7", "silence 8", "row 8", "silence 9"]);
 });
 
-test("a run of which a filter leaves one row is a row", () => {
+test("a run is a single row if a filter leaves only one of its rows", () => {
   const items = buildItems(CALM, Int32Array.of(2, 5, 6), new Set());
   assert.deepEqual(words(items), ["row 2", "run 5"]);
   assert.deepEqual(words(buildItems(RECORDING, new Int32Array(0), new Set())), []);
 });
 
-test("the item of a row is its own, or the run that hides it", () => {
+test("the item of a row is the row itself, or the folded run that contains it", () => {
   const items = buildItems(RECORDING, EVERY, new Set());
   assert.deepEqual([0, 1, 3, 4, 6, 8].map((row) => indexOfRow(items, row)), [1, 2, 2, 3, 4, 7]);
   assert.equal(indexOfRow(buildItems(RECORDING, Int32Array.of(4), new Set()), 2), -1);
 });
 
-test("a run knows its last row, its count and its bytes, of the shown rows alone", () => {
+test("the last row, the count and the bytes of a run include only its shown rows", () => {
   assert.deepEqual(runExtent(RECORDING, EVERY, 1), { last: 3, count: 3, size: 60, delay: 5, arrived: 7 });
   assert.deepEqual(runExtent(RECORDING, Int32Array.of(1, 3), 1), { last: 3, count: 2, size: 40, delay: 0, arrived: 3 });
 });
 
-test("many items grow the list", () => {
+test("a list can grow to many items", () => {
   const rows = 5000;
   const recording = {
     ...RECORDING,
@@ -124,7 +124,7 @@ test("many items grow the list", () => {
   assert.ok(items.every((item, index) => index === 0 || item > items[index - 1]));
 });
 
-test("a link says what is shown, and nothing is what was not chosen", () => {
+test("a link has exactly the parts of the state that the user has chosen", () => {
   const range = [500_000_001, 3_020_000_000];
   const link = { seq: 42, view: "sequence", filter: 'method="a b" or x>3', query: "50% & more", turn: 2, range };
   assert.deepEqual(readLink(`#${writeLink(link)}&c=1&ch=2`), { ...link, connection: 1, channel: 2 });

@@ -12,7 +12,7 @@ const random = (seed) => (bound) => {
 const side = (edits, other) => edits.filter((edit) => edit.kind !== other).map((edit) => edit.text).join("");
 const changed = (pieces) => pieces.filter((piece) => piece.changed).map((piece) => piece.text);
 
-test("edits give both texts back, and lines that a shortest edit keeps", () => {
+test("a line diff restores both texts, and keeps as many lines as a shortest edit", () => {
   const next = random(7);
   for (let round = 0; round < 500; round++) {
     const text = () => Array.from({ length: next(12) }, () => ["a", "b", "c", "", "\r"][next(5)]).join("\n") + (next(2) ? "\n" : "");
@@ -27,7 +27,7 @@ test("edits give both texts back, and lines that a shortest edit keeps", () => {
   assert.equal(edits.filter((edit) => edit.kind !== "same").length, 5);
 });
 
-test("words give both lines back; lines with little in common are not compared", () => {
+test("a word diff restores both lines; lines with little in common are not compared", () => {
   const next = random(11);
   for (let round = 0; round < 300; round++) {
     const line = () => Array.from({ length: 1 + next(9) }, () => ["foo", "(", "bar", " ", "é😀", ";"][next(6)]).join("");
@@ -41,7 +41,7 @@ test("words give both lines back; lines with little in common are not compared",
   assert.equal(wordEdits("one two three", "a completely other line"), null);
 });
 
-test("equal lines between changes are left out, with their number", () => {
+test("equal lines between changes are replaced by their number", () => {
   const lines = Array.from({ length: 30 }, (_, n) => `line ${n}`);
   const fresh = lines.with(2, "line two").with(25, "line x");
   const { rows, notes } = comparedTexts(lines.join("\n"), fresh.join("\n"));
@@ -51,12 +51,12 @@ test("equal lines between changes are left out, with their number", () => {
   assert.deepEqual(comparedTexts("a\n", "a\n").rows, []);
 });
 
-test("a newline that only one text ends with is a change", () => {
+test("a newline at the end of only one text is a change", () => {
   const { rows } = comparedTexts("a", "a\n");
   assert.deepEqual(rows.map((row) => `${row.kind} ${row.pieces.map((piece) => piece.text).join("")}`), ["removed a (no newline at the end)", "added a"]);
 });
 
-test("long texts are compared by lines alone, and too different ones not at all; both say so", () => {
+test("long texts are compared only by lines, and very different texts are not compared, with a note", () => {
   const many = Array.from({ length: 6000 }, (_, n) => `the line with the number ${n}\n`);
   const long = comparedTexts(many.join(""), many.with(10, "ten 10\n").join(""));
   assert.match(long.notes.join(), /long/);
@@ -66,7 +66,7 @@ test("long texts are compared by lines alone, and too different ones not at all;
   assert.equal(other.rows.length, 12_000);
 });
 
-test("the forms of all dialects become rows", () => {
+test("the diffs of all dialects become rows", () => {
   const v1 = diffModel({ path: "/a", oldText: "x\n", newText: "y\n" });
   assert.deepEqual([v1.path, v1.rows.map((row) => row.kind)], ["/a", ["removed", "added"]]);
   assert.equal(diffModel({ path: "/a", newText: "y\nz\n" }).path, "/a (new file)");
