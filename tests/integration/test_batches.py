@@ -44,7 +44,7 @@ class Batches(Verifier):
         self.directory = directory
 
     def begin(self, command: str, *words: str) -> Started:
-        """Starts a batch; for verify, the agent is the one that fails as its prompt says."""
+        """Starts a batch; for `verify`, with an agent that fails as its prompt says."""
         name, *more = command.split()
         agent = ["--", *AGENT] if name == "verify" else []
         return self.start("", [], name, *more, *words, *agent)

@@ -1,4 +1,4 @@
-"""The fast check whether a replay withholds a line agrees with the check of parsed messages."""
+"""A replay's fast check of whether to withhold a line agrees with its check of parsed messages."""
 
 from __future__ import annotations
 

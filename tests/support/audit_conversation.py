@@ -132,7 +132,7 @@ class Talk:
         return [json.dumps(line).encode() + b"\n" for line in lines]
 
     def reader(self) -> RecordingReader:
-        """Opens the recording."""
+        """Opens the recording that the test has written so far."""
         return RecordingReader(Path("talk.jsonl"), iter(self.text_form()))
 
     def audit(self) -> Audit:

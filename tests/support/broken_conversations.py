@@ -120,7 +120,7 @@ def changes(table: str) -> Iterator[Change]:
 
 
 def findings(lines: list[Named]) -> list[str]:
-    """Checks a conversation, and returns the findings as a table writes them."""
+    """Checks a conversation, and returns the findings in the form of a table of changes."""
     return [
         described(finding, lines)
         for finding in check_lines([finding.line for finding in lines]).findings
@@ -128,7 +128,7 @@ def findings(lines: list[Named]) -> list[str]:
 
 
 def described(finding: Finding, lines: list[Named]) -> str:
-    """Returns a finding as a table of changes writes it."""
+    """Returns a finding in the form of a table of changes."""
     own = rules()[finding.rule].severity
     severity = "" if finding.severity == own else f" ({finding.severity.value})"
     names = [line.name for line in lines for _ in range(frames_of(line.line))]

@@ -97,7 +97,7 @@ def all_captures() -> list[Path]:
 
 
 def weighted_captures() -> Iterator[object]:
-    """Yields all captures as parameters; those that add little run only in `make soak`."""
+    """Yields all captures as parameters; captures that add little run only in `make soak`."""
     for path in all_captures():
         marks = [] if path.name.partition(".")[0] in _TELLING else [pytest.mark.soak]
         yield pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)

@@ -188,7 +188,7 @@ def doubled(path: Path, line: Line) -> RecordingReader:
 def ended(
     path: Path, code: int | None, signal: int | None = None, state: str = "complete"
 ) -> RecordingReader:
-    """Opens a recording in which the agent's end is replaced; it may be unknown."""
+    """Opens a recording in which the agent ended in another way, or in an unknown way."""
     header = json.loads(text_form(path)[0])
     header["recording"] |= {"exit_code": code, "exit_signal": signal, "state": state}
     return reader_of([json.dumps(header).encode() + b"\n", *text_form(path)[1:]])

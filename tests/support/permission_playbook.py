@@ -71,7 +71,7 @@ def selected(option: str, token: int = 0) -> str:
 
 
 def outcome(option: str | None, token: int = 0) -> str:
-    """Returns the line with which `verify` answers a permission request; None cancels it."""
+    """Returns the answer of `verify` to a permission request: an option, or None to cancel."""
     chosen = '"cancelled"' if option is None else f'"selected","optionId":"{option}"'
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"outcome":{{"outcome":{chosen}}}}}}}'
 
