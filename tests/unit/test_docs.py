@@ -131,7 +131,9 @@ def variables() -> dict[str, str]:
     """Returns the flag of each option by the environment variable of the option."""
     actual = {option.variable: option.flag for option in RECORD if option.variable}
     for name, command in COMMANDS.items():
-        if name.split()[-1] in INSPECT or re.match("acp-proxy (try|replay|verify|web|faults )", name):
+        if name.split()[-1] in INSPECT or re.match(
+            "acp-proxy (try|replay|verify|web|faults )", name
+        ):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 if not option.allow_from_autoenv:
