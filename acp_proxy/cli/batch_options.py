@@ -1,4 +1,4 @@
-"""The options of a batch, and the words of a command line that each job repeats."""
+"""The options of a batch, and the part of its command line that every job gets."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -30,7 +30,7 @@ class BatchOptions:
 
     @property
     def is_here(self) -> bool:
-        """Whether the jobs run on this machine. If so, their files can be checked here."""
+        """Whether the jobs run on this machine, so that files can be checked before they start."""
         return self.executor in (None, LOCAL)
 
     @property
@@ -93,7 +93,7 @@ def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, 
 
 
 def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[str]:
-    """Yields the options as words, from the command line or from environment variables.
+    """Yields the given options as words of a command line, also those from environment variables.
 
     Args:
         ctx: the context of a `BatchCommand`.

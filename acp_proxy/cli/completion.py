@@ -1,7 +1,7 @@
 """Shell completion: the words that click offers for a word that is being typed.
 
-No recording is opened, and the offered names are file names: an error would disturb the line that
-the user types.
+Recordings are offered by their file names and are not opened. The error of a damaged recording
+would appear in the middle of the line that the user types.
 """
 
 from contextlib import suppress
@@ -27,7 +27,7 @@ _READY = Path(__file__).parents[1] / "faults" / "ready"
 def recordings_like(
     _ctx: object, _param: object, incomplete: str, *, directories: bool = False
 ) -> "Offers":
-    """Offers recordings, by name and as files.
+    """Offers ``latest``, the names in the recordings directory, and files of this directory.
 
     Args:
         _ctx: not used.

@@ -113,7 +113,7 @@ def _warn(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 def meant(command: str, option: str = "", value: str = "") -> str:
-    """Returns a hint that ends a message: a line that works. Empty if no line is known.
+    """Returns a hint for the end of a message: a command line that works; empty if none is known.
 
     Args:
         command: the name of the command, without ``inspect``.

@@ -88,7 +88,7 @@ class Printed:
         self._reader.start()
 
     def reason(self) -> str | None:
-        """Returns the last message that acp-proxy itself printed. Later output is discarded."""
+        """Returns the last message of acp-proxy on stderr. To be called once, after the job."""
         sys.stderr.flush()
         os.dup2(self._nothing, 2)
         self._reader.join(_LAST_WORDS_S)  # a process that the agent left may keep stderr open
@@ -172,7 +172,7 @@ def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
 
 
 def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
-    """Runs a command as the command line does, but does not catch its errors."""
+    """Runs a command and returns its exit code. Errors of the command are not caught."""
     try:
         command.main(words, prog_name=command.name, standalone_mode=False, obj=collector)
     except SystemExit as e:

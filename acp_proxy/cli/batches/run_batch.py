@@ -34,7 +34,7 @@ def run_many(
 
     Args:
         recordings: words that name the recordings.
-        whole: the job to run. It has no recording yet.
+        whole: the command and its options, as a job without a recording.
         how: the options of the batch.
         junit_file: the file for a report of all verdicts, if any.
 

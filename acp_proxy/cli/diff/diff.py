@@ -154,7 +154,7 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Learns rules, adds the rules of the options, and prints all rules or writes a file."""
+    """Proposes comparison rules, adds the given rules, and prints them or writes them to a file."""
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

@@ -138,7 +138,7 @@ def _runs(entry: DiffEntry) -> str:
 
 
 def _lines(value: Any, longest: int) -> list[str]:
-    """Returns the lines of a text, or of a value's members, each cut to the longest length."""
+    """Returns a text, or the members of a value, as lines of at most `longest` characters."""
     try:
         lines = [*_members(value)]
     except RecursionError:

@@ -200,11 +200,11 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints a file of proposed rules on stdout, and on stderr what the rules change.
+    """Prints proposed rules on stdout, and on stderr which differences remain with these rules.
 
     Args:
         result: the proposed rules.
-        text: the text of the file of rules; empty if the file was not meant for stdout.
+        text: the rules as the text of a file; empty if the text is not to be printed.
     """
     for line in text.splitlines():
         say(line)

@@ -41,7 +41,7 @@ class DiffScreen(DiffReporter):
 
     Args:
         screen: the screen.
-        most: the largest number of entries to print; the rest is only counted. None for no limit.
+        most: how many entries are printed; further entries are only counted. None for no limit.
     """
 
     def __init__(self, screen: Screen, most: int | None = None) -> None:
@@ -71,7 +71,7 @@ class DiffScreen(DiffReporter):
                 self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
-        """Keeps an entry to print it in the order of time, or prints it if there are too many."""
+        """Keeps an entry, to print it in the order of time. Many kept entries are printed now."""
         self._waiting.append(entry)
         if len(self._waiting) + self._entries > _SORTED:
             self._print_waiting()

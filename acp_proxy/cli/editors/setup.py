@@ -224,7 +224,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
 
 
 def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
-    """Returns words that are equal for the same agent, whatever the directory of its program."""
+    """Returns an agent's command without the directory of its program, to recognize the agent."""
     return tuple(Path(word).name for word in agent.agent[:1]) + agent.agent[1:]
 
 

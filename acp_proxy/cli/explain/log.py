@@ -170,8 +170,8 @@ class _JsonTimeline:
     def print(self, chosen: Filter, lines: int | None, look: _Look | None, *, follow: bool) -> None:
         """Prints the frames so far. With `follow`, prints all later frames until the recorder ends.
 
-        `look` may return the name of a condition and a sentence. In this case, prints the sentence
-        and exits.
+        `look` is called now and then. If it returns a condition and a sentence, the condition is
+        met: prints the sentence and exits.
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)
@@ -196,7 +196,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows after a number. Returns the number of the last row read."""
+        """Prints the chosen rows with a number above `after`; returns the last number read."""
         last = after
 
         def watched() -> Iterator[Row]:
@@ -209,7 +209,7 @@ class _JsonTimeline:
         return max(last, self.reader.newest)  # includes rows that were not chosen
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints the last lines of the chosen rows; returns the number of the last row read."""
+        """Prints the last `count` lines of the chosen rows; returns the last number read."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:

@@ -50,9 +50,10 @@ Each form has the title of its column, and the fact that an imported recording m
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items, with one row for several streams that ended for one reason within a second.
+    """Yields items. Neighbouring rows for ends of streams are joined if they have one reason.
 
-    The member ``last`` of this row is the number of the last of these ends.
+    The streams must end within a second. The member ``last`` of a joined row is the number of its
+    last end.
     """
     pending: Row | None = None
     for item in items:
@@ -265,9 +266,9 @@ class TimelineLayout:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Yields the paired frame's number and the latency, only for a slow or missing answer.
+        """Yields the paired frame's number and the latency of a slow answer, or "open".
 
-        On a narrow terminal, the preview needs the room.
+        Other lines get nothing: on a narrow terminal, the preview needs the room.
         """
         if line.pace or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES.get(line.pace), False

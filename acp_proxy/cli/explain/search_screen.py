@@ -141,7 +141,10 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """Returns the tool call of a match's frame, or the method if a name may have matched."""
+        """Returns the label of a match's frame: the tool call, or else the method.
+
+        A match that may be a name, or that shows the title of the tool call, gets the method.
+        """
         place, match = hit.place, hit.excerpt.match
         if place.tool_call is None or '"' in match or match in (place.method or ""):
             return fit(_method(hit), self._method)

@@ -100,7 +100,7 @@ def _details(
 
 
 def summary_verdict(summary: Summary) -> list[Piece]:
-    """Returns the verdict: the current wait, the number of findings, and how much was checked."""
+    """Returns the verdict: who is waited for, how many findings there are, what was checked."""
     origin, checked = summary.recording.origin, summary.checked
     where = " in the imported messages" if origin is not None and origin.lost else ""
     if summary.recording.state == "incomplete" and not summary.live:
@@ -355,9 +355,9 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
 
 
 def sentence_of(same: Sequence[Finding]) -> str:
-    """Returns one sentence about findings with the same text: their frames, and then the text.
+    """Returns one sentence about similar findings: their frames, and the text of the first finding.
 
-    The method is in the sentence only once.
+    The method comes before the text, except if the text begins with the method.
     """
     text, method = same[0].text, same[0].method or ""
     if same[0].group in CONVERSATION:

@@ -16,7 +16,7 @@ END = 0
 
 
 class TimeLimit:
-    """Stops the search of a frame or an event that takes too long.
+    """Stops a search that spends too long on one frame or event.
 
     Some regular expressions, such as ``(a+)+$``, can take hours. A timer ticks once a second of
     processor time. If the search has made no progress since the last tick, an exception ends the

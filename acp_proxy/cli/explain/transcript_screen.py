@@ -1,8 +1,8 @@
 """Prints a transcript on a terminal: coloured headings, and text that is wrapped between words.
 
-The entries and their order are those of the Markdown. The permission requests, terminals and files
-of a tool call are indented below the call. The entries of a subagent are indented, too. Long output
-is cut, except with ``--full``.
+The entries are the same as in Markdown, in the same order. The permission requests, terminals and
+files of a tool call are indented below the call. The entries of a subagent are indented, too. Long
+output is cut, except with ``--full``.
 """
 
 import re
@@ -99,7 +99,7 @@ def show_transcript(
 
 
 def _in_order(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items. Moves a tool call before the terminal that the call names."""
+    """Yields the items in order, but a tool call before its terminal or permission request."""
     pending: list[Item] = []
     for item in items:
         if pending and not _is_part(pending[0], item):
@@ -200,7 +200,7 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or a request during which only this call ran."""
+        """Whether an entry is part of a call, or the agent's request while only this call ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)

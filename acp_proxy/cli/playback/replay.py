@@ -176,7 +176,7 @@ class _Run:
         return report
 
     def leave(self) -> None:
-        """Ends the process if the run requires a special end; otherwise returns."""
+        """Ends the process if a fault ended the agent; otherwise returns."""
 
 
 class _FaultyRun(_Run):

@@ -37,7 +37,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The options with which a copy is masked more than by default."""
+    """The options that mask more of a copy than is masked by default."""
 
     level: str | None
     paths: tuple[str, ...]
