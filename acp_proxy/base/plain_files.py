@@ -54,7 +54,7 @@ def kind_at(path: Path | str) -> str | None:
     if stat.S_ISLNK(status.st_mode):
         return "a symbolic link"
     if stat.S_ISREG(status.st_mode):
-        return "a file with a second name" if status.st_nlink > 1 else None
+        return "a file with a second name (a hard link)" if status.st_nlink > 1 else None
     return _KINDS.get(stat.S_IFMT(status.st_mode), "no file")
 
 

@@ -35,8 +35,8 @@ _CHUNK = 16
 _MOST = 8
 """The largest number of processes. More processes do not make reading faster."""
 NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
-    "--exact": (("bytes",), "--exact compares bytes, and how messages were spelled is not known:"
-                " {path} was imported"),
+    "--exact": (("bytes",), "--exact compares bytes, but {path} was imported, and how messages"
+                " were spelled is not known"),
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip

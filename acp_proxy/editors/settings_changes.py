@@ -82,7 +82,7 @@ def check_writable(file: SettingsFile) -> None:
     if file.data is None and not directory.exists():  # `add` makes the directory
         directory = directory.parent
     if not directory.is_dir():
-        raise _cannot(file.path, f"{directory} is not there")
+        raise _cannot(file.path, f"{directory} does not exist")
     if not _is_writable(directory):
         raise _cannot(file.path, f"{directory} is read-only")
     if file.data is None:

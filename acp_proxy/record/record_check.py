@@ -60,7 +60,7 @@ def _check(path: Path, lines: list[str]) -> None:
         with RecordingReader(path) as reader:
             report = short_text(reported(reader, check_whole(reader), chosen_rules((), ())))
         if len(report) > 1:
-            report.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
+            report.append(f"`acp-proxy check {shlex.quote(str(path))}` shows everything")
         lines += map(visible, report)
     except Exception:  # `acp-proxy check` will report the error
         return

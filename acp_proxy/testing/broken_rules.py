@@ -35,5 +35,5 @@ def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str |
     if not any(report.counts[level] and is_failing(level, fail_on) for level in SEVERITIES):
         return None
     title = f"acp check: {path.name} has findings"
-    command = f"`acp-proxy check {shlex.quote(str(path))}` has all of it"
+    command = f"`acp-proxy check {shlex.quote(str(path))}` shows everything"
     return "\n".join(map(visible, [title, *short_text(report), command]))

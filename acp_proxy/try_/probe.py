@@ -135,7 +135,7 @@ class Prober:
         for probe in mine:
             if not probe.steps:
                 self._keep_watched(probe)
-            self._keep(probe, ProbeVerdict.NOT_TESTED, "the agent did not come so far")
+            self._keep(probe, ProbeVerdict.NOT_TESTED, "the agent did not get this far")
         return [self.results[probe.id] for probe in mine]
 
     async def _serve(self, queue: list[Probe]) -> None:
@@ -231,7 +231,7 @@ class Prober:
         is_here = first and (not probe.steps or first.start == len(self._tapes))
         if probe.after is None or (first and is_here and first.verdict is ProbeVerdict.HOLDS):
             return None
-        return f"it can only follow {probe.after}, which does not hold"
+        return f"it is tested only if {probe.after} holds"
 
     async def _steps(self, probe: Probe) -> str | None:
         """Plays the steps of a probe up to the first wrong answer.

@@ -27,7 +27,7 @@ def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> No
     lines = conversation.stderr.decode().splitlines()
     assert lines[0].startswith("acp-proxy: 2 errors, ")
     assert 'acp-proxy: ✗ frame.not-json by the agent: #4: a line is not JSON: "a log line"' in lines
-    assert lines[-1] == f"acp-proxy: `acp-proxy check {path}` has all of it"
+    assert lines[-1] == f"acp-proxy: `acp-proxy check {path}` shows everything"
     assert len(lines) <= 20
 
 

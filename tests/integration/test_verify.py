@@ -225,7 +225,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
     """If an agent never stops writing, `verify` ends the agent and reports this."""
     result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=2")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
-    assert "it was not over after 2 s, the limit of --timeout" in result.stdout
+    assert "the run was not over after 2 s, the limit of --timeout" in result.stdout
     assert result.report["verdict"] == "stalled"
     assert "the limit of --timeout" in result.junit
 

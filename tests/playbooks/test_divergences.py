@@ -116,7 +116,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
     assert live.mismatches == ["exhausted primary in s 5"]
     (divergence,) = live.divergences
     assert divergence.summary == (
-        f"the client sent session/prompt #{divergence.seq} once more than recorded"
+        f"the client sent session/prompt #{divergence.seq} more often than recorded"
     )
     assert live.near(divergence) == [7, 5]
     assert [miss.is_played for miss in divergence.near_misses] == [False, True]

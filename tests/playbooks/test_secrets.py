@@ -104,7 +104,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
         "binding-conflict"
     ]
     result = without_secrets(live)
-    assert "which is another secret elsewhere" in result
+    assert "which stands for another secret elsewhere" in result
     assert "/params/prompt/0/text" in result
 
 

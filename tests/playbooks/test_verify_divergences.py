@@ -309,7 +309,7 @@ def test_the_time_limit_ends_a_verification(record: Record) -> None:
     assert live.mismatches == ["stall primary in s 5", "unplayed cascade in connection 7"]
     assert live.engine.is_hopeless
     assert live.divergences[0].summary.startswith(
-        "it was not over after 60 s, the limit of --timeout; the answer to session/prompt"
+        "the run was not over after 60 s, the limit of --timeout; the answer to session/prompt"
     )
 
 

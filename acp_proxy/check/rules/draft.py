@@ -100,8 +100,8 @@ def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
     for call in ended.turn.calls.values():
         if call.refused_seq is not None and call.status not in _SETTLED:
             status = f"is {call.status}" if call.status else "has no status"
-            text = f"the tool call {shown(call.id)} was refused, but {status}, not denied,"
-            yield Breach(f"{text} at the end of the turn", (call.refused_seq,))
+            text = f"the tool call {shown(call.id)} was refused, but at the end of the turn it"
+            yield Breach(f"{text} {status}, not denied", (call.refused_seq,))
 
 
 @rule("s4.status-flow", updates=TOOL_CALLS)

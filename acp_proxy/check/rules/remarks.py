@@ -141,7 +141,7 @@ def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Bre
     """Finds a turn whose message begins with a thought that the model has put between tags."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
-        text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
+        text = "the message begins with a thought in tags, not in an agent_thought_chunk"
         yield Breach(f"{text}: {shown(said.text)}", seq=said.first_seq)
 
 

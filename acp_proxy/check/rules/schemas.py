@@ -50,7 +50,7 @@ def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -
     said = f"{message.error.get('message')} {message.error.get('data')}"
     request = message.request if message.is_error and _UNREADABLE.search(said) else None
     if request is not None and conversation.is_of_its_type(request):
-        text = f"{message.method} is of its type, but could not be read"
+        text = f"{message.method} has the right form, but its receiver could not read it"
         yield Breach(f"{text}: {shown(said, _SAID)}", (request.seq,))
 
 

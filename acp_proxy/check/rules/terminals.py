@@ -148,7 +148,7 @@ def released_with_the_session(message: CheckedMessage, conversation: Conversatio
     """Finds terminals that are not released when their session is closed."""
     for terminal in _unreleased(conversation):
         if terminal.session == message.session:
-            text = f"the terminal {shown(terminal.id)} is not released as its session is closed"
+            text = f"the session is closed, but its terminal {shown(terminal.id)} is not released"
             yield Breach(text, (terminal.seq,))
 
 

@@ -137,7 +137,7 @@ def show_examination(examination: Examination) -> None:
         label = result.check
         if count > _MOST:
             if count == _MOST + 1:
-                page.print(piece(" " * (_LABEL + 2)), piece("... --json has all", Ink.FAINT))
+                page.print(piece(" " * (_LABEL + 2)), piece("... --json prints all", Ink.FAINT))
             continue
         page.lines(_lines(result, shown, page.screen))
     page.line("")

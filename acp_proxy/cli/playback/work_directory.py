@@ -59,7 +59,7 @@ def directories(
             elif below is not None:
                 place = Path(places[below], *_parts(root)[len(_parts(below)) :])
                 if not Path(os.path.realpath(place)).is_relative_to(places[below]):
-                    raise Refusal(f"cannot work in {place}: it leads out of {places[below]}")
+                    raise Refusal(f"cannot work in {place}: a link leads out of {places[below]}")
             else:
                 place = _free(scratch, root)
             try:

@@ -133,7 +133,7 @@ class _Entry:
                 text = f"{word} is in your PATH; a graphical client may have a shorter one"
                 troubles.append(self._warning(text, f"put {lookup.path} in its place"))
         if self._is_of_this_directory(lookup.path):
-            text = f"{lookup.path} was not run, since anybody may have written this directory"
+            text = f"{lookup.path} was not run, since anybody may have written to this directory"
             return None, [*troubles, self._warning(text)]
         environ = {**self._context.machine.environ, **self._env}
         answer = self._context.ask([lookup.path, *self._proxy[1:]], environ)
@@ -297,7 +297,7 @@ def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
     machine = context.machine
     first = machine.find("acp-proxy")
     if first is not None and not is_same(Path(first), script):
-        yield warning(f"`acp-proxy` in your PATH is another one, {first}")
+        yield warning(f"`acp-proxy` in your PATH is another program, {first}")
     usual = evolve(machine, environ={**machine.environ, "PATH": SYSTEM_PATH})
     if usual.find("acp-proxy") is None:
         yield warning(

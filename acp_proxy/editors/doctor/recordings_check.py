@@ -219,7 +219,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
     ]
     yield from results
     if not results:
-        yield ok("no log without its recorder, and no unfinished file")
+        yield ok("no killed recorder or command has left a log or an unfinished file")
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
@@ -260,7 +260,7 @@ def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
         yield warning(
             f"{listed(damaged, NAMED)} {what} of a damaged log, unmasked",
             _remove(context, damaged),
-            advice="no command can add it to the recording, which has all the rest",
+            advice="no command can read them; the recording has everything else from its log",
         )
 
 
@@ -311,7 +311,7 @@ def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
         verb = "was" if len(partial) == 1 else "were"
         files = listed([path.name for path in partial], NAMED)
         yield warning(
-            f"{files} {verb} not finished by a command that was killed",
+            f"{files} {verb} left unfinished by a command that was killed",
             shlex.join(["rm", "--", *map(str, partial)]),
         )
 

@@ -89,7 +89,9 @@ class ReplyFault(Fault):
     def __attrs_post_init__(self) -> None:
         """Refuses settings that exclude each other."""
         if self.after_cancel and self.mode is not ReplyMode.LATE:
-            raise BadSetting("after_cancel", f"expected the mode late, got {self.mode.value}")
+            raise BadSetting(
+                "after_cancel", f"expected it with the mode late, got {self.mode.value}"
+            )
 
     def fits(self, frame: PassingFrame) -> bool:
         """Accepts only replies."""

@@ -85,7 +85,7 @@ class Cancellations:
         request = self._state.requests.with_id(token)
         lane = self._state.schedule.lanes[None if request is None else request.step.lane]
         if (again := self._cancelled.get(token)) is not None:
-            summary = f"the client cancelled request {token} once more than recorded"
+            summary = f"the client cancelled request {token} more often than recorded"
             self._handler.note(DivergenceKind.EXHAUSTED, lane, summary, live, seq=again)
         elif request is not None:
             summary = f"the client cancelled request {token}, which was not recorded"
@@ -103,10 +103,10 @@ class Cancellations:
         """Notes an unrecorded cancellation, and ends the turn as the specification demands."""
         if (again := self._matcher.find_played(live)) is not None:
             kind, seq = DivergenceKind.EXHAUSTED, again.seq
-            summary = "the client cancelled once more than recorded"
+            summary = "the client cancelled the turn more often than recorded"
         else:
             kind, seq = DivergenceKind.UNRECORDED_CANCEL, None
-            summary = "the client cancelled, which was not recorded"
+            summary = "the client cancelled the turn, which was not recorded"
         self._handler.note(kind, lane, summary, live, seq=seq)
         for request in self._state.requests.open_in(lane):
             if request.step.method == PROMPT:

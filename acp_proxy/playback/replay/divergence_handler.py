@@ -225,7 +225,7 @@ class DivergenceHandler:
                 )
             return DivergenceKind.BINDING_CONFLICT, seq, summary
         if (again := self._matcher.find_played(live)) is not None:
-            summary = f"the client sent {method} #{again.seq} once more than recorded"
+            summary = f"the client sent {method} #{again.seq} more often than recorded"
             return DivergenceKind.EXHAUSTED, again.seq, summary
         unplayed = [miss for miss in self._matcher.near_misses(live) if not miss.is_played]
         if unplayed:

@@ -193,7 +193,7 @@ class Replay:
 
     def _give_up(self) -> Iterator[Command]:
         """Ends the replay because the client does not read any more."""
-        summary = f"the client has not read what it was sent for {self._stall_s:g} s"
+        summary = f"for {self._stall_s:g} s, the client has not read what it was sent"
         self.state.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary)
         yield self._finish()
 
@@ -332,8 +332,8 @@ class ReplayEnding:
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
         """Logs the missing pieces of a terminal's output as one entry, with their number."""
         if pieces:
-            what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
-            summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"
+            what = counted(len(pieces), "recorded piece")
+            summary = f"{what} of terminal output did not come, and no answer to them was played"
             self._note_not_sent(lane, pieces[0], summary)
 
     def _note_left_out(self, lane: Lane, step: Step) -> None:

@@ -250,7 +250,7 @@ class Comparer:
             result.hidden.append(path)
         for pair in pairs or ():
             if known.contradicts(pair, result.secrets):
-                both = f"{pair.marker}, which is another secret elsewhere"
+                both = f"{pair.marker}, which stands for another secret elsewhere"
                 result.contradictions.append(Difference(pair.pointer, both, pair.shown))
             else:
                 result.secrets.append(pair)

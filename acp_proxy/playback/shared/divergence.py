@@ -332,7 +332,7 @@ class DivergenceReporter:
         counting = ranked[Rank.PRIMARY] + ranked[Rank.CASCADE]
         shown = [[*self.lines_of(entry)] for entry in counting[:SHOWN]]
         if rest := len(counting) - len(shown) + left_out:
-            shown.append([f"... and {rest} more; --report FILE has all of them"])
+            shown.append([f"... and {rest} more; --report FILE lists them all"])
         return shown
 
     def lines_of(self, divergence: Divergence) -> Iterator[str]:
@@ -343,7 +343,8 @@ class DivergenceReporter:
             yield f"  the {self.peer}'s line {divergence.line}: {divergence.came or ''}"[:SENTENCE]
         yield from _differing(divergence.differences, "  ")
         for miss in divergence.near_misses:
-            yield f"  near: {miss.method} #{miss.seq}{', used up' if miss.is_played else ''}"
+            played = ", already matched" if miss.is_played else ""
+            yield f"  near: {miss.method} #{miss.seq}{played}"
             yield from _differing(miss.differences, "    ")
         if divergence.ignores:
             yield f"  to let it pass: {' '.join(divergence.ignores)}"

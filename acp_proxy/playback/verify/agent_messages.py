@@ -149,7 +149,7 @@ class AgentMessages:
         lane = self._state.pending.answered.get(token)
         if lane is not None:
             kind = DivergenceKind.ANSWERED_TWICE
-            summary = f"the agent answered id {token} once more"
+            summary = f"the agent answered id {token} again"
         else:
             kind = DivergenceKind.UNKNOWN_REPLY_ID
             summary = f"the agent answered id {token}, but no open request has this id"

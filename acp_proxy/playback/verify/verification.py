@@ -178,7 +178,7 @@ class Verification:
             self.is_over = True
         else:
             limit = (self.state.options.timeout_ns or 0) / NS_PER_S
-            self._stall(f"it was not over after {limit:g} s, the limit of --timeout")
+            self._stall(f"the run was not over after {limit:g} s, the limit of --timeout")
 
     def _stall(self, what: str) -> None:
         pending, now = self.state.pending, self.state.now

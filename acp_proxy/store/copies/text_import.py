@@ -213,7 +213,7 @@ class _TextLines:
                 raise UnreadableRecording(path, where) from None
             raise NotARecording(path, self._import_hint(path).removeprefix("; ") or where) from None
         except OverflowError:
-            problem = f"line {self._number}: its time is too far from the others"
+            problem = f"line {self._number}: its time is too far from those of other lines"
             raise UnreadableRecording(path, problem) from None
 
 

@@ -54,7 +54,8 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     try:
         if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
             raise NoSuchRecording(
-                _other(word, directory) or f"no recording at {word}; `acp-proxy list` shows them"
+                _other(word, directory)
+                or f"no recording at {word}; `acp-proxy list` shows all recordings"
             )
         return _by_name_or_id(word, directory)
     except NoSuchRecording:
@@ -158,7 +159,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
         raise NoSuchRecording(
             _other(word, directory)
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
-            f"name, the start of an id, latest or latest~1{near}; `acp-proxy list` shows them"
+            f"name, the start of an id, latest or latest~1{near}; `acp-proxy list` shows all"
         )
     before = ", or latest~1 for the second latest" if word.isdecimal() else ""
     named = listed([f"{path.name} ({match.id})" for path, match in matches], EXAMPLES)
@@ -213,7 +214,9 @@ def _nth_latest(directory: Path, here: Path, back: int) -> Path:
     own = (path for path, recording in every if recording is not None and not is_run(path))
     chosen = next(islice(own, back, None), None)
     if chosen is None:
-        raise NoSuchRecording(f"there are not {back + 1} recordings; `acp-proxy list` shows them")
+        raise NoSuchRecording(
+            f"there are fewer than {back + 1} recordings; `acp-proxy list` shows all"
+        )
     return chosen
 
 
@@ -278,7 +281,7 @@ def _directory(place: Path, names: list[str]) -> str:
     if not names:
         return (
             f"{place} is a directory without recordings: expected a recording; "
-            "`acp-proxy list` shows them"
+            "`acp-proxy list` shows all recordings"
         )
     return (
         f"{place} is a directory: expected one of its recordings, {listed(names, NAMED)}"

@@ -124,8 +124,8 @@ def test_an_unreadable_file_is_reported(
             "nope",
             "no recording named 'nope' in {}: expected a path, a part of a name, the start of an",
         ),
-        ("nope.db", "no recording at nope.db; `acp-proxy list` shows them"),
-        ("/nope/x", "no recording at /nope/x; `acp-proxy list` shows them"),
+        ("nope.db", "no recording at nope.db; `acp-proxy list` shows all recordings"),
+        ("/nope/x", "no recording at /nope/x; `acp-proxy list` shows all recordings"),
         (
             "aa",
             "'aa' matches 2 recordings: two.db (aabb), one.db (aacc); give more of the name or",

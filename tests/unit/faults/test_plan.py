@@ -144,7 +144,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
          'window: expected two times, such as ["2s", "10s"], got'
          " '2s'"),
         ("'reply'\nmode = 'double'\nafter_cancel = true",
-         "after_cancel: expected the mode late, got"
+         "after_cancel: expected it with the mode late, got"
          " double"),
         ("'drop'\nname = ''", "name: expected a name, got ''"),
     ],

@@ -25,7 +25,7 @@ def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[s
     lines = capfd.readouterr().err.splitlines()
     assert any(line.startswith("acp-proxy: ✗ rpc.no-result-or-error by the") for line in lines)
     assert lines[-1].startswith("acp-proxy: `acp-proxy check '")
-    assert lines[-1].endswith("one.jsonl'` has all of it")
+    assert lines[-1].endswith("one.jsonl'` shows everything")
 
 
 def test_a_check_that_takes_too_long_is_left_behind(

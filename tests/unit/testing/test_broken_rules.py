@@ -46,7 +46,7 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
     assert title == "acp check: talk.jsonl has findings"
     assert total.startswith("1 error: ")
     assert finding.startswith("✗ frame.not-json by the agent: #3: ")
-    assert command == f"`acp-proxy check {tmp_path / 'talk.jsonl'}` has all of it"
+    assert command == f"`acp-proxy check {tmp_path / 'talk.jsonl'}` shows everything"
     agent.check(ignore=["frame"])
     agent.check(ignore="frame")
 

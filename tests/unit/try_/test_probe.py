@@ -238,7 +238,7 @@ async def test_a_race_is_no_error(kind: type[ProbedAgent], autojump_clock: MockC
             assert race.detail == "the turn had ended before it could be cancelled"
     assert kind is _EndsFirst or all(race.verdict is ProbeVerdict.BROKEN for race in races)
     follower = results["turn-after-cancel"]
-    assert follower.detail == "it can only follow cancel-mid-turn, which does not hold"
+    assert follower.detail == "it is tested only if cancel-mid-turn holds"
 
 
 class _OffersNothing(ProbedAgent):
@@ -295,7 +295,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
     assert named(results, ProbeVerdict.BROKEN) == ["initialize"]
     assert named(results, ProbeVerdict.HOLDS) == [], "nothing was shown"
     assert results["initialize"].detail == "the agent was silent for 60 s"
-    assert results["turn"].detail == "the agent did not come so far"
+    assert results["turn"].detail == "the agent did not get this far"
 
 
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:

@@ -141,7 +141,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")
     shown = doctor(tmp_path).stdout
     assert shown.count("/gone/") == 10
-    assert "              ... --json has all\n" in shown
+    assert "              ... --json prints all\n" in shown
     assert doctor(tmp_path, "--json").stdout.count("/gone/") == 16
 
 

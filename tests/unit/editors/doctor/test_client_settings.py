@@ -209,7 +209,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
     settings = {"agents": {"a": {"argv": [own, "record", "--", agent]}}}
     (tmp_path / "project/.acpxrc.json").write_text(json.dumps(settings))
     assert lines(client_settings(machine(tmp_path, never))) == [
-        f"! acpx 'a': {own} was not run, since anybody may have written this directory"
+        f"! acpx 'a': {own} was not run, since anybody may have written to this directory"
     ]
 
 

@@ -47,7 +47,7 @@ def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
         context = evolve(context, own=(str(script),))
     actual = lines(start_script(context))
     assert f"! it is removed with the virtual environment {tmp_path}/venv" in actual
-    assert any("is another one" in line for line in actual) is not is_linked
+    assert any("is another program" in line for line in actual) is not is_linked
 
 
 def test_the_environments_of_tools_stay(tmp_path: Path) -> None:

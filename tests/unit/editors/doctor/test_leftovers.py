@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from acp_proxy.editors.doctor.context import CheckResult, DoctorContext
 
-NOTHING = ["✓ no log without its recorder, and no unfinished file"]
+NOTHING = ["✓ no killed recorder or command has left a log or an unfinished file"]
 
 
 def killed(path: Path, *, indexed: bool = False) -> None:
@@ -171,7 +171,7 @@ def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
     assert lines(leftovers(evolve(context, now=context.now - 3600))) == NOTHING
     (leftover,) = leftovers(context)
     assert lines([leftover])[0].endswith(
-        " and 1 more were not finished by a command that was killed"
+        " and 1 more were left unfinished by a command that was killed"
     )
     assert mend([leftover], context) == NOTHING
     assert not any(path.exists() for path in files)

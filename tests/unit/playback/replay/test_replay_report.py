@@ -70,7 +70,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
         '  the client\'s line 3: {"id":2}',
         "  near: session/prompt #5",
         "    /params/a: recorded 1, came 2",
-        "  near: session/prompt #9, used up",
+        "  near: session/prompt #9, already matched",
         *(f"    /{n}: recorded 1, came 2" for n in range(5)),
         "    ... and 4 more",
         "  to let it pass: --ignore /params/a",

@@ -94,7 +94,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
-        "  near: fs/read_text_file #5, used up",
+        "  near: fs/read_text_file #5, already matched",
         "  near: fs/read_text_file #9",
     ]
 

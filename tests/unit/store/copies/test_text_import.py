@@ -188,7 +188,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
         + b'{%s"stream":"to-agent","message":{"id":1,"method":"x"}}\n' % (far % -(9 * 10**12))
         + b'{%s"stream":"to-client","message":{"id":1,"result":1}}\n' % (far % (18 * 10**12))
     )
-    assert error == "line 3: its time is too far from the others"
+    assert error == "line 3: its time is too far from those of other lines"
 
 
 def test_a_newer_format_is_refused() -> None:

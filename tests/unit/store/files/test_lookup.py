@@ -93,7 +93,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
     assert resolve("latest~0", library, HERE) == library / "second.db"
     assert resolve("latest~1", library, HERE) == library / "first.db"
     assert resolve("latest~1", library, Path("/nowhere")) == library / "second.db"
-    with pytest.raises(NoSuchRecording, match="there are not 3 recordings"):
+    with pytest.raises(NoSuchRecording, match="there are fewer than 3 recordings"):
         resolve("latest~2", library, HERE)
 
 
@@ -249,8 +249,8 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
             "nope",
             "no recording named 'nope' in {}: expected a path, a part of a name, the start of an",
         ),
-        ("nope.db", "no recording at nope.db; `acp-proxy list` shows them"),
-        ("no/where", "no recording at no/where; `acp-proxy list` shows them"),
+        ("nope.db", "no recording at nope.db; `acp-proxy list` shows all recordings"),
+        ("no/where", "no recording at no/where; `acp-proxy list` shows all recordings"),
     ],
 )
 def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
