@@ -55,8 +55,8 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
                              "elsewhere"),
         ("RECORDINGS", "x", "! ACP_PROXY_RECORDINGS=x: it is relative, so each program records "
                             "below its own directory"),
-        ("FSYNC", "1", "! ACP_PROXY_FSYNC=1: `record --fsync` was removed: the recording survives "
-                       "whatever ends acp-proxy, except a power cut"),
+        ("FSYNC", "1", "! ACP_PROXY_FSYNC=1: `record --fsync` was removed: a recording survives "
+                       "the end of acp-proxy, however it ends; only a power cut can lose bytes"),
         ("REPLAY_TIMING", "fixed:5", "! ACP_PROXY_REPLAY_TIMING=fixed:5: `replay --timing fixed:MS`"
                                      " was removed: `--timing recorded --idle-cap S` waits as "
                                      "recorded, S seconds at most"),
