@@ -92,7 +92,7 @@ def report(
         _write_comparison((rec, against), filter_words, compared, output, force=force)
         return
     if compared != DiffOptions():
-        raise Refusal("expected --against with --expect, --ignore and --rules")
+        raise Refusal("expected --against B with --expect, --ignore and --rules")
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
         options = ReportOptions(filter_words, turn, not no_payloads, now_ns)

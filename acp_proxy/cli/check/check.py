@@ -171,12 +171,12 @@ def _report(
     """Prints the findings in several recordings as one report."""
     if explain is not None:
         if any((json, github, junit, update_baseline)):
-            raise Refusal("expected --explain without options for reports: it checks nothing")
+            raise Refusal("--explain checks nothing: expected it without options for reports")
         explain_rule(explain)
         return
     chosen = chosen_rules(rule, ignore_rule)
     if update_baseline and baseline is None:
-        raise Refusal("expected --baseline with --update-baseline")
+        raise Refusal("expected --baseline FILE with --update-baseline")
     if json and github:
         raise Refusal("expected --json or --github, got both")
     files = (junit, baseline)

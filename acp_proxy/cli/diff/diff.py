@@ -84,7 +84,7 @@ def diff(
         raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "
                       "it compares all bytes")  # fmt: skip
     if output is not None and not learn:
-        raise Refusal("expected --output with --learn")
+        raise Refusal("expected --learn with --output, which names the file of the rules")
     if learn and junit is not None:
         raise Refusal("expected --learn or --junit, got both")
     check_report_files(junit, output)

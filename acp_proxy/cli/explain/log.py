@@ -128,7 +128,7 @@ def log(
     if around is not None and (seq is not None or follow or lines is not None):
         raise Refusal("expected --around without --seq, --lines and --follow")
     if until and (not follow or seq is not None):
-        raise Refusal("expected --until with --follow, and without --seq")
+        raise Refusal("expected --follow with --until, and no --seq")
     ends = [_UNTIL.fullmatch(word) for word in until]
     if not all(ends):
         raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")

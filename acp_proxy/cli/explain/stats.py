@@ -86,7 +86,7 @@ def stats(
     """
     if by is not None:
         if turn is not None:
-            raise Refusal("expected --turn without --by, which compares recordings")
+            raise Refusal("expected --turn without --by: --by compares recordings")
         _compare(recordings() if rec == "latest" else Path(rec), filter_words, by, as_json=json)
         return
     with open_recording(rec) as reader:

@@ -503,7 +503,7 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
     [
         (["--exact", "--learn"], "expected --exact without --learn, --ignore, --rules"),
         (["--exact", "--ignore", "/x"], "expected --exact without"),
-        (["-o", "x"], "expected --output with --learn"),
+        (["-o", "x"], "expected --learn with --output, which names the file of the rules"),
         (["--exact", "--expect", "outcome"], "expected --exact without"),
         (["--learn", "--junit", "x.xml"], "expected --learn or --junit, got both"),
         (["--junit", "/nowhere/x.xml"], "cannot write /nowhere/x.xml: /nowhere is not a directory"),

@@ -435,7 +435,7 @@ def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
 def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list[str]) -> None:
     """`log --until` without `--follow` is a usage error."""
     assert complaint("inspect", "log", *words, "--until", "end", story) == (
-        "expected --until with --follow, and without --seq"
+        "expected --follow with --until, and no --seq"
     )
 
 

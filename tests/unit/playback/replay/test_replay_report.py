@@ -90,7 +90,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 def test_only_some_divergences_are_shown() -> None:
     """The text report of a replay shows only a few of many divergences, and counts the others."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
-    assert "... and 13 more; --report FILE has all of them" in text(many)
+    assert "... and 13 more; --report FILE lists them all" in text(many)
 
 
 @pytest.mark.parametrize(

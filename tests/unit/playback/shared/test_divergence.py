@@ -111,8 +111,8 @@ def test_cascades_are_shown_after_primary_divergences() -> None:
 def test_divergences_that_are_not_shown_are_counted() -> None:
     """The report of a replay counts the divergences that it does not show."""
     assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
-        ["... and 5 more; --report FILE has all of them"]
+        ["... and 5 more; --report FILE lists them all"]
     ]
     assert DivergenceReporter("agent").blocks([AGAIN], 2)[1:] == [
-        ["... and 2 more; --report FILE has all of them"]
+        ["... and 2 more; --report FILE lists them all"]
     ]
