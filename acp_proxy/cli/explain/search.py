@@ -82,11 +82,11 @@ def search(
     """Find a text in recordings, as grep does.
 
     PATTERN is searched for in the lines as they were sent, in their decoded strings, in messages
-    that were streamed in chunks, in stderr, and in events; in names of members, methods and types
-    only if PATTERN may be one: if it has a quote, a slash, an underscore or a capital letter after
-    a small one. Case matters only if PATTERN has a capital letter. REC is a recording, DIR a
-    directory of recordings; without either, the recordings directory is searched, the newest
-    recording first.
+    that were streamed in chunks, in stderr, and in events. Names of members, methods and types are
+    searched only if PATTERN looks like a name: if it has a quote, a slash, an underscore or a
+    capital letter after a small one. Case matters only if PATTERN has a capital letter. REC is a
+    recording, DIR a directory of recordings; without either, the recordings directory is searched,
+    the newest recording first.
 
     Each frame with a match has a line: its number, the seconds since the start, the direction, the
     method, and the match with the text around it. A match that spans several chunks is listed at
