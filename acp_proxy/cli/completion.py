@@ -27,7 +27,7 @@ _READY = Path(__file__).parents[1] / "faults" / "ready"
 def recordings_like(
     _ctx: object, _param: object, incomplete: str, *, directories: bool = False
 ) -> "Offers":
-    """Offers ``latest``, the names in the recordings directory, and files of this directory.
+    """Offers ``latest``, and recordings by name. For a word that begins a path, offers files.
 
     Args:
         _ctx: not used.

@@ -71,7 +71,7 @@ class DiffScreen(DiffReporter):
                 self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
-        """Keeps an entry, to print it in the order of time. Many kept entries are printed now."""
+        """Keeps an entry, to print it in the order of time. If too many are kept, prints them."""
         self._waiting.append(entry)
         if len(self._waiting) + self._entries > _SORTED:
             self._print_waiting()

@@ -50,10 +50,10 @@ Each form has the title of its column, and the fact that an imported recording m
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items. Neighbouring rows for ends of streams are joined if they have one reason.
+    """Yields items, but joins neighbouring rows about ends of streams into a single row.
 
-    The streams must end within a second. The member ``last`` of a joined row is the number of its
-    last end.
+    The streams must have ended for the same reason, within a second. The member ``last`` of the
+    single row is the number of the last joined row.
     """
     pending: Row | None = None
     for item in items:
