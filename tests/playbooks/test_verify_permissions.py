@@ -12,6 +12,7 @@ import pytest
 from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.playback.verify.permission_scope import differences, moved, scope
 from acp_proxy.playback.verify.recorded_requests import key_of
+from tests.support.cases import each_case
 from tests.support.permission_playbook import (
     ALLOW,
     END,
@@ -329,8 +330,8 @@ def requests(path: Path) -> tuple[str, list[Any]]:
 ASKING = sorted(path for path in PAIRS.glob("*.a.jsonl") if requests(path)[1])
 
 
-@pytest.mark.parametrize("path", ASKING, ids=lambda path: path.name.partition(".")[0])
-@pytest.mark.parametrize("turned", [False, True])
+@each_case("path", ASKING, ids=lambda path: path.name.partition(".")[0])
+@each_case("turned", [False, True])
 def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bool) -> None:
     """`verify` treats the permission requests in two runs of a real agent as equal."""
     paths = [path, path.with_name(path.name.replace(".a.", ".b."))]

@@ -22,6 +22,7 @@ from tests.support.captures import (
     load_text_form,
     save,
 )
+from tests.support.cases import each_case
 
 HANDSHAKE = ROOT / "pysdk-echo-0.12.1" / "handshake.jsonl"
 PLAYER = [sys.executable, str(Path(player.__file__))]
@@ -56,7 +57,7 @@ def test_all_are_found() -> None:
     }
 
 
-@pytest.mark.parametrize("path", all_captures(), ids=name)
+@each_case("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
     """Each captured conversation ends with the exit of the agent."""
     capture = load(path)

@@ -54,6 +54,6 @@ def test_a_case_that_raises_nothing_fails() -> None:
 def test_a_table_needs_cases_without_marks() -> None:
     """A table without cases is refused, and so is a case with a mark."""
     with pytest.raises(AssertionError, match="expected cases for a"):
-        each_case("a", [])(lambda a: None)
+        each_case("a", [])
     with pytest.raises(AssertionError, match="a test of its own"):
         each_case("a", [pytest.param(1, marks=pytest.mark.soak)])

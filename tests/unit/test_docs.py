@@ -77,6 +77,7 @@ from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.tables.schema import VERSION
 from acp_proxy.try_.probe import ProbeResult
+from tests.support.cases import each_case
 from tests.support.command_line import COMMANDS, commands_with, flags, run, words_for
 from tests.support.example_comparison import differing, printed
 from tests.support.indexed_rows import stored_views
@@ -152,7 +153,7 @@ def long_flag(option: click.Option) -> str:
 # Commands and options
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_case("name", COMMANDS)
 def test_every_option_of_every_command_is_documented(name: str) -> None:
     """The manual's section of a command has a row for each option of the command."""
     rows = first_cells(page_of(name))
@@ -163,7 +164,7 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
             assert any(row.startswith(f"{long_flag(option)} ") for row in rows)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_case("name", COMMANDS)
 def test_every_choice_of_an_option_is_documented(name: str) -> None:
     """The manual lists all values that an option accepts."""
     rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
@@ -174,7 +175,7 @@ def test_every_choice_of_an_option_is_documented(name: str) -> None:
             assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", row), (option.name, word)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_case("name", COMMANDS)
 def test_every_command_has_its_synopsis(name: str) -> None:
     """The manual's section of a command begins with its synopsis."""
     # A command keeps the help option of the first context that asks, hence a true one.
@@ -193,7 +194,7 @@ def test_every_command_is_in_the_list_of_contents() -> None:
     }
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@each_case("path", PAGES, ids=lambda path: path.name)
 def test_documented_options_exist(path: Path) -> None:
     """The manual mentions only options that exist."""
     text = path.read_text(encoding="utf-8")
@@ -247,7 +248,7 @@ def test_every_variable_is_documented() -> None:
     }
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@each_case("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
     """The manual mentions only environment variables of acp-proxy that exist."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
@@ -438,7 +439,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
     return [field for field in shown if field.init or field.metadata]
 
 
-@pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
+@each_case("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
     """The manual page about JSON lists every member that acp-proxy writes."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
@@ -586,7 +587,7 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert len(result.output.splitlines()) > 2, line
 
 
-@pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
+@each_case("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
     """Each SQL query in the manual page about the database returns the result below it."""
     assert answer(question.sql) == question.result
@@ -617,9 +618,7 @@ def anchors(text: str) -> set[str]:
     return actual
 
 
-@pytest.mark.parametrize(
-    "path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}"
-)
+@each_case("path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_every_link_has_a_target(path: Path) -> None:
     """Each relative link in the manual leads to a file that exists."""
     text = path.read_text(encoding="utf-8")
@@ -646,7 +645,7 @@ def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
     assert len(page("architecture.md").splitlines()) <= 130
 
 
-@pytest.mark.parametrize("path", ROOMS, ids=lambda path: path.parent.name)
+@each_case("path", ROOMS, ids=lambda path: path.parent.name)
 def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
     """The README of a folder of the package has at most 20 lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -661,7 +660,7 @@ def test_every_large_room_has_a_readme() -> None:
     assert large == {path.parent for path in ROOMS}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [ROOT / "CONTRIBUTING.md", DOCS / "architecture.md", *ROOMS],
     ids=lambda path: f"{path.parent.name}-{path.name}",
@@ -694,7 +693,7 @@ def test_every_page_can_be_reached() -> None:
     assert set(DOCS.glob("**/*.md")) <= reached
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@each_case("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
     """The manual's examples name only recordings that exist."""
     text = path.read_text(encoding="utf-8")
@@ -711,7 +710,7 @@ def test_the_page_about_testing_begins_with_the_installation() -> None:
     assert "pipx and `uv tool` provide only the command" in beginning
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@each_case("path", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(path: Path) -> None:
     """The manual mentions only targets of make that exist."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import acp_proxy
+from tests.support.cases import each_case
 
 PACKAGE = Path(acp_proxy.__file__).parent
 EARLY = ("agent_names", "file_names", "log_format")
@@ -89,7 +90,7 @@ def test_starting_loads_small_modules_only() -> None:
     assert set(loaded) - ours <= ALLOWED | LOADED_WITH
 
 
-@pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
+@each_case("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
     """The modules of `record` that forward bytes import only a few allowed modules."""
     tree = ast.parse(path.read_text())

@@ -8,9 +8,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.support.cases import each_case
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -26,7 +27,7 @@ WANTED = [
 ]
 
 
-@pytest.mark.parametrize("wanted", WANTED)
+@each_case("wanted", WANTED)
 def test_a_dependency_is_locked_in_its_range(wanted: str) -> None:
     """Each dependency is locked at a version that its range allows."""
     requirement = Requirement(wanted)

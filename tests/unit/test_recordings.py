@@ -13,6 +13,7 @@ from acp_proxy.store.reader import RecordingReader
 from tests.agents import sick_agent
 from tests.agents.make_recordings import RECORDINGS, SICK
 from tests.agents.sick_client import SCRIPTS
+from tests.support.cases import each_case
 from tests.support.shipped_recordings import DIRECTORY, HEALTHY, SHIPPED
 from tests.support.shipped_recordings import SICK as SICK_PATHS
 
@@ -49,7 +50,7 @@ def test_each_healthy_one_ended_well(path: Path) -> None:
         assert all(turn["stop_reason"] for turn in turns)
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@each_case("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
     """Each shipped recording is complete and masked."""
     with RecordingReader(path) as reader:

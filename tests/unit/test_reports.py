@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.indexed_rows import query
 from tests.support.shipped_recordings import REPORTS as DATA
 
@@ -21,7 +20,7 @@ def test_there_are_enough_of_them() -> None:
     assert all(entry["thread"] for entry in ENTRIES if entry["side"])
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["file"])
+@each_case("entry", ENTRIES, ids=lambda entry: entry["file"])
 def test_every_frame_that_is_named_is_there(entry: dict[str, object]) -> None:
     """Each bug report of the test data names frames of its recording."""
     with RecordingReader(DATA / str(entry["file"])) as reader:

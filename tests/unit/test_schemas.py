@@ -9,6 +9,7 @@ import pytest
 
 from acp_proxy.check.schema_check import DIRECTORY, DialectSchema
 from acp_proxy.protocol.dialects import DRAFT
+from tests.support.cases import each_case
 from tests.support.schema_examples import generate
 from tests.tools.schemas import (
     DIALECTS,
@@ -39,7 +40,7 @@ def test_every_file_is_made() -> None:
     assert {version for version, _ in FORMER.values()} == {*INTEGRITY}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
     """Each schema file of the package names the ACP version that it was made from."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
@@ -48,7 +49,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
     assert len(types["sha256"]) == 64
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
     """The schema files of the package contain no descriptions."""
     data = (VERSIONS / f"{name}.json").read_bytes()
@@ -73,7 +74,7 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
     assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
     """Each message that the schema of a version allows is valid in the schema of its dialect."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each_case
 from tests.support.shipped_recordings import SHIPPED
 from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 
-@pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
+@each_case("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
     """The output in the manual's walkthrough is real output."""
     assert shown.output == output(shown.command)

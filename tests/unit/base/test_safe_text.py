@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.base.limits import SHOWN_LINE
 from acp_proxy.base.wording import plain, visible
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("Grüße 你好 😀", "Grüße 你好 😀"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.base import text_diff as words
 from acp_proxy.base.text_diff import excerpts, unified, word_diff
+from tests.support.cases import each_case
 
 TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", "é", "\ud800"])).map(
     "".join
@@ -29,7 +30,7 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     assert all(left[0] != other[0] for left, other in pairwise(pieces))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("a", "b", "pieces"),
     [
         ("", "", []),

@@ -22,12 +22,13 @@ from acp_proxy.check.catalogue import rules
 from acp_proxy.check.checker import Checker
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 
 PAIRS = sorted((Path(__file__).parents[2] / "data/pairs").glob("*.a.jsonl"))
 FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still open')
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "other"),
     [
         ('cwd "/home/me/a b/x" is wrong', 'cwd "C:\\work\\y" is wrong'),
@@ -83,7 +84,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
     assert writer.count == known.known[0].count == 2
 
 
-@pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
+@each_case("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
     """A baseline made from one run of a scenario covers all findings of a second run."""
     writer = BaselineWriter()

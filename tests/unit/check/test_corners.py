@@ -11,6 +11,7 @@ import pytest
 
 from acp_proxy.protocol.jsonrpc import Direction
 from tests.support import protocol_documents
+from tests.support.cases import each_case
 from tests.support.example_checker import before, check_lines, judge
 
 if TYPE_CHECKING:
@@ -22,35 +23,34 @@ DATA = Path(__file__).parents[2] / "data/conformance/corners"
 _SETTING = re.compile(r"(after|only|gap) (.+?)(?: ms)?")
 
 
-def corners() -> Iterator[Any]:
-    """Yields the conversations of all files, each with preceding messages, rule and gap.
+def corners(path: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
+    """Yields the conversations of a file, each with its name, preceding messages, rule and gap.
 
     A section has a title, and one or more conversations with blank lines between them. Before its
     lines, a conversation states what changes from the one before: the preceding messages, the only
     rule that counts, and the time between two messages.
     """
-    for path in sorted(DATA.glob("*.txt")):
-        for section in re.split(r"\n\n(?=# )", path.read_text("utf-8").strip()):
-            title, _, text = section.partition("\n")
-            settings = {"after": "nothing", "only": "all", "gap": "1000"}
-            for number, conversation in enumerate(text.split("\n\n")):
-                lines = conversation.splitlines()
-                while setting := _SETTING.fullmatch(lines[0]):
-                    settings[setting[1]] = setting[2]
-                    del lines[0]
-                name = f"{path.stem}: {title.removeprefix('# ').partition(':')[0]} {number}"
-                yield pytest.param(lines, dict(settings), id=name)
+    for section in re.split(r"\n\n(?=# )", path.read_text("utf-8").strip()):
+        title, _, text = section.partition("\n")
+        settings = {"after": "nothing", "only": "all", "gap": "1000"}
+        for number, conversation in enumerate(text.split("\n\n")):
+            lines = conversation.splitlines()
+            while setting := _SETTING.fullmatch(lines[0]):
+                settings[setting[1]] = setting[2]
+                del lines[0]
+            yield f"{title.removeprefix('# ').partition(':')[0]} {number}", lines, dict(settings)
 
 
-@pytest.mark.parametrize(("lines", "settings"), [*corners()])
-def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")), ids=lambda path: path.stem)
+def test_what_stands_below_a_message_is_found(path: Path) -> None:
     """`check` reports exactly the findings that are noted in each corner case of the tests."""
-    after = settings["after"].replace("nothing", "")
-    only = None if settings["only"] == "all" else settings["only"]
-    assert judge(lines, after, only, float(settings["gap"])) == lines
+    for name, lines, settings in corners(path):
+        after = settings["after"].replace("nothing", "")
+        only = None if settings["only"] == "all" else settings["only"]
+        assert judge(lines, after, only, float(settings["gap"])) == lines, name
 
 
-@pytest.mark.parametrize(
+@each_case(
     "example",
     [*protocol_documents.official(), *protocol_documents.draft()],
     ids=lambda case: case.method,
@@ -65,7 +65,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
         assert re.search(r"^   (?!init\.info)\S+ by ", after.partition("\n\n")[0], re.MULTILINE)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "is_secret"),
     [
         ("password", True),
@@ -133,7 +133,7 @@ def update(kind: str, **members: Any) -> str:
     return f"<- session/update {json.dumps(params)}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "places"),
     [
         (update("state_update", state="thinking"), ["/params/update/state"]),

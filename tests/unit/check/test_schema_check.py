@@ -13,6 +13,7 @@ from acp_proxy.check.schema_problems import ABSENT, MOST, Mismatch, SchemaProble
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Direction
 from tests.support import protocol_documents
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from tests.support.protocol_documents import Example
@@ -61,7 +62,7 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
     return [str(problem) for problem in wrong_params(dialect, TO_CLIENT, "session/update", value)]
 
 
-@pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
+@each_case("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
     """The schema check finds a mistake in exactly those ACP examples that are marked as invalid."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
@@ -85,7 +86,7 @@ def test_the_slips_of_the_reference_are_named_exactly() -> None:
     ]
 
 
-@pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda case: case.method)
+@each_case("example", protocol_documents.draft(), ids=lambda case: case.method)
 def test_examples_of_the_draft_are_right(example: Example) -> None:
     """Every example of the 1.0 draft is valid under the draft's schema."""
     assert judged(example, DRAFT) == ([], [])

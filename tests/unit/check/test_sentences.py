@@ -10,6 +10,7 @@ import pytest
 from acp_proxy.check.check_values import Severity
 from acp_proxy.check.checker import Checker
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.example_checker import before, check_lines, judge
 
 DATA = Path(__file__).parents[2] / "data/conformance"
@@ -31,7 +32,7 @@ def sections(kind: str) -> list[tuple[str, str, list[str]]]:
     return sections
 
 
-@pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
+@each_case(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
     """`check` finds no error if an exchange obeys a sentence of the specification."""
     told = [line for line in lines if not line.startswith(" ")]
@@ -39,7 +40,7 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name
 
 
-@pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
+@each_case(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
     """`check` finds a broken rule if an exchange disobeys a sentence of the specification."""
     assert judge(lines, after) == lines, name

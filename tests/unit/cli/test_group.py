@@ -11,6 +11,7 @@ import pytest
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.removed import MEANT
+from tests.support.cases import each_case
 from tests.support.command_line import complaint, run
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -71,7 +72,7 @@ def test_a_gate_names_what_it_checks() -> None:
     assert complaint("secrets", "--check", home=RECORDINGS).startswith("expected the recordings")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "near"),
     [
         (["shwo"], "did you mean show?"),
@@ -110,7 +111,7 @@ def test_help_stands_before_a_command_as_well() -> None:
     assert run("-V").stdout == run("--version").stdout
 
 
-@pytest.mark.parametrize("typed", MEANT)
+@each_case("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
     """Each entry in the table of mistyped commands suggests a command that exists."""
     name, *option = typed.split()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import click
-import pytest
 
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
+from tests.support.cases import each_case
 from tests.support.command_line import COMMANDS, flags, run
 
 LEAVES = [name for name, command in COMMANDS.items() if not isinstance(command, click.Group)]
@@ -19,7 +19,7 @@ def help_of(name: str, option: str = "--help") -> list[str]:
     return run(*name.split()[1:], option, COLUMNS="80").stdout.splitlines()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_case("name", COMMANDS)
 def test_the_help_of_a_command_fits_on_a_page(name: str) -> None:
     """No command has more than 50 lines of 80 columns of help."""
     lines = help_of(name)
@@ -27,7 +27,7 @@ def test_the_help_of_a_command_fits_on_a_page(name: str) -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("name", LEAVES)
+@each_case("name", LEAVES)
 def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
     """The help of a command shows examples before the options."""
     text = "\n".join(help_of(name))
@@ -36,7 +36,7 @@ def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
     assert re.search(r"\n\n(What|How|Output|Help):\n", text.partition("\nExamples:\n")[2])
 
 
-@pytest.mark.parametrize("name", LEAVES)
+@each_case("name", LEAVES)
 def test_the_whole_help_has_every_option_and_example(name: str) -> None:
     """`--help-all` shows all options and examples of a command."""
     text = "\n".join(help_of(name, "--help-all"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.store.tables.schema import VERSION
+from tests.support.cases import each_case
 from tests.support.command_line import complaint, run
 from tests.support.log_writer import LogWriter, handshake, record_conversation
 
@@ -148,7 +149,7 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "answer"),
     [
         (["--bogus"], "no such option '--bogus'; see `acp-proxy --help`"),

@@ -7,10 +7,11 @@ import pytest
 
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.removed import REMOVED, STARTERS, instead, of_variable, parts, removed_options
+from tests.support.cases import each_case
 from tests.support.command_line import run
 
 
-@pytest.mark.parametrize("typed", [typed for typed in REMOVED if typed.split()[0] not in STARTERS])
+@each_case("typed", [typed for typed in REMOVED if typed.split()[0] not in STARTERS])
 def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
     """A command of earlier versions prints what replaces it."""
     result = run(*typed.split())

@@ -8,6 +8,7 @@ import pytest
 
 from acp_proxy.diff.diff_result import Field
 from acp_proxy.diff.explanation import fields, hide_secrets, is_hidden
+from tests.support.cases import each_case
 
 
 def told(a: Any, b: Any) -> list[Field]:
@@ -15,9 +16,7 @@ def told(a: Any, b: Any) -> list[Field]:
     return [*fields(a, b)]
 
 
-@pytest.mark.parametrize(
-    "name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"]
-)
+@each_case("name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"])
 def test_list_items_are_matched_by_their_names(name: str) -> None:
     """`diff` pairs the items of a list by their names."""
     a = [{name: text, "v": 1} for text in ("first", "second", "third")]
@@ -79,8 +78,8 @@ NAMED, OTHER = "\ue000«secret:1»\ue001", "\ue000secret:2\ue001"
 MARKER = "[redacted:env:0a0b0c0d]"
 
 
-@pytest.mark.parametrize("marker", [NAMED, OTHER, MARKER, f"\ue000«{MARKER}»\ue001"])
-@pytest.mark.parametrize(
+@each_case("marker", [NAMED, OTHER, MARKER, f"\ue000«{MARKER}»\ue001"])
+@each_case(
     ("text", "hidden"),
     [
         ("sign in with pin7 now", "sign in with (hidden) now"),

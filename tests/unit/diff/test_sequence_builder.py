@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from acp_proxy.diff.diff_result import Counts
+from tests.support.cases import each_case
 from tests.support.scenario_runs import Run, compare
 
 LENGTH = 280_000
@@ -18,8 +17,8 @@ def said(number: int, text: str, size: int) -> Run:
     return Run(number).words(*(text[k : k + size] for k in range(0, len(text), size))).end()
 
 
-@pytest.mark.parametrize("word", ["word ", "w"], ids=["words", "no space"])
-@pytest.mark.parametrize(
+@each_case("word", ["word ", "w"], ids=["words", "no space"])
+@each_case(
     "place",
     [0, LENGTH // 2, 262_143, 262_144, 262_145, LENGTH - 1],
     ids=lambda place: f"at {place}",
@@ -34,8 +33,8 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
     assert (entry.fields[0].a, entry.fields[0].b) == (text, other)
 
 
-@pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
-@pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
+@each_case("size", [999, 5000, 262_144, LENGTH])
+@each_case("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
 def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
     """`diff` finds no difference between equal long texts, whatever the size of their chunks."""
     text = (word * LENGTH)[:LENGTH]

@@ -6,19 +6,18 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-import pytest
-
 from acp_proxy.explain.message_pass import PAUSE_NS, MessagePass, messages_of
 from acp_proxy.protocol.connection import FORCED
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import LogWriter, error, request, result, text
 
 RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@each_case("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
     """`show` finds the same session and turn for each frame as the database has."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")

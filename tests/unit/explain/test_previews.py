@@ -14,6 +14,7 @@ from acp_proxy.explain.preview import preview
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.updates import kind_and_update
 from tests.support import captures
+from tests.support.cases import each_case
 from tests.tools.previews import GOLDEN, Case, cases, golden
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def test_each_example_has_a_preview_of_its_own() -> None:
                 assert data not in shown, case.source
 
 
-@pytest.mark.parametrize("kind", UPDATE_KINDS)
+@each_case("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
     """Each kind of session update has a function that makes its preview."""
     assert kind in UPDATES
@@ -160,7 +161,7 @@ def test_an_update_has_a_describer(kind: str) -> None:
         assert case.preview.startswith(f"{kind}: ")
 
 
-@pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
+@each_case("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
 def test_content_has_a_describer(kind: str) -> None:
     """Each type of content has a function that makes its preview."""
     assert kind in BLOCKS
@@ -175,14 +176,14 @@ def test_the_tables_have_an_example_for_each_line() -> None:
     assert set(METHODS) == known
 
 
-@pytest.mark.parametrize("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
+@each_case("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
 def test_a_request_and_its_answer_are_described(method: str) -> None:
     """Every request of the protocol has a preview in words."""
     assert said(method, "request")
     assert said(method, "response")
 
 
-@pytest.mark.parametrize("method", NOTIFICATIONS)
+@each_case("method", NOTIFICATIONS)
 def test_a_notification_is_described(method: str) -> None:
     """Every notification of the protocol has a preview in words."""
     assert said(method, "notification")
@@ -194,7 +195,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     assert said(method, "request", "notification")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("part", "shown"),
     [
         (

@@ -13,6 +13,7 @@ from acp_proxy.store.queries.exchanges import turns
 from acp_proxy.store.reader import RecordingReader
 from tests.support import captures
 from tests.support.audit_conversation import Talk
+from tests.support.cases import each_case
 from tests.support.log_writer import LogWriter, request, result, text, update
 from tests.support.waiting_chat import record_waiting_chat
 from tests.unit.explain.show.test_checks import play
@@ -253,7 +254,7 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     assert tokens_of(odd) == Tokens()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tokens", "facts"),
     [
         (Tokens(used=21_400, window=262_144, input=18_000, output=2_000, cost=0.12,

@@ -17,6 +17,7 @@ from acp_proxy.explain.waits import (
 )
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import (
     MS,
     ORIGIN_NS,
@@ -405,7 +406,7 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     assert not {"party", "request"} & set(written)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("direction", "method", "who"),
     [
         ("to-client", "session/request_permission", Party.PERSON),

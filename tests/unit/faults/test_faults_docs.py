@@ -9,13 +9,16 @@ import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
-
-import pytest
+from typing import TYPE_CHECKING
 
 from acp_proxy.faults.manual import Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import KINDS, load_plan, ready_plans, structure_plan
+from tests.support.cases import each_case
 from tests.support.fault_playbook import check
 from tests.unit.test_docs import first_cells, page, section
+
+if TYPE_CHECKING:
+    import pytest
 
 PAGE = page("faults.md")
 ROOT = Path(__file__).parents[3]
@@ -29,7 +32,7 @@ def row(setting: Setting) -> str:
     return f"| `{setting.name}{written}` | {kind} | {setting.about} |"
 
 
-@pytest.mark.parametrize("word", KINDS)
+@each_case("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
     """The manual page about faults has a section for each kind of fault."""
     text = section(PAGE, word)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 
-import pytest
 from attrs import evolve
 
 from acp_proxy.faults.plan import Plan, joined, parse_rule, plan_text, structure_plan
 from acp_proxy.recording.filters import EVERYTHING
+from tests.support.cases import each_case
 
 RULES = (
     "noop",
@@ -30,7 +30,7 @@ def same(plan: Plan) -> Plan:
     return evolve(plan, rules=tuple(rules))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each_case("rule", RULES)
 def test_a_rule_comes_back(rule: str) -> None:
     """A fault rule that is written as text and read again is the same rule."""
     plan = joined([], [parse_rule(rule)], 42)

@@ -22,6 +22,7 @@ from acp_proxy.faults.fault_engine import FaultEngine
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -149,7 +150,7 @@ def seqs(run: AppliedPlan) -> list[int]:
     return [hit.seq for hit in run.hits]
 
 
-@pytest.mark.parametrize("name", ready_plans())
+@each_case("name", ready_plans())
 def test_a_ready_plan_is_described(name: str) -> None:
     """Each fault plan that acp-proxy ships has a sentence that describes the plan."""
     plan = load_plan(f"@{name}")
@@ -160,7 +161,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
     assert all(rule.trigger.where for rule in plan.rules)
 
 
-@pytest.mark.parametrize("name", ready_plans())
+@each_case("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
     """Every rule of a ready fault plan fires in the recording `tour`."""
     run = applied(name)
@@ -186,7 +187,7 @@ LOST = {
 }
 
 
-@pytest.mark.parametrize("name", LOST)
+@each_case("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
     """Each ready fault plan that loses frames loses exactly those that the tests expect."""
     run = applied(name)
@@ -208,7 +209,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGED)
+@each_case("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
     """If a ready fault plan changes frames, they arrive in the form that the plan describes."""
     run = applied(name)

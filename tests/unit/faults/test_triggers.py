@@ -10,6 +10,7 @@ from acp_proxy.faults.fault import ScheduledWrite
 from acp_proxy.faults.plan import joined, parse_rule
 from acp_proxy.faults.triggers import firing_in, reached
 from acp_proxy.protocol.jsonrpc import Direction
+from tests.support.cases import each_case
 from tests.support.fault_playbook import FaultTranscript, check, plan_of
 
 A, CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
@@ -113,7 +114,7 @@ def test_other_seeds_have_other_schedules() -> None:
 # Directions that a plan can touch
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "expected"),
     [
         ("drop", [A, CLIENT]),

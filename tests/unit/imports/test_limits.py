@@ -24,6 +24,7 @@ from acp_proxy.imports.log_entries import (
 from acp_proxy.imports.log_formats import source_named
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Stream
+from tests.support.cases import each_case
 from tests.support.foreign_log_entries import bad, messages, read_as
 from tests.support.foreign_log_writers import TO_CLIENT, WRITERS, Sent
 
@@ -123,7 +124,7 @@ def test_times_are_read() -> None:
     assert Clock().time(stamp) == stamp.ns
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "hour"),
     [
         ("[3:04:05 PM] →", 15),

@@ -9,6 +9,7 @@ import pytest
 from acp_proxy.imports.connections import Sent, connections
 from acp_proxy.imports.headings import read_heading
 from acp_proxy.imports.log_entries import Remark, RemarkKind, UnreadLines
+from tests.support.cases import each_case
 from tests.support.foreign_log_entries import (
     ANSWER,
     INITIALIZE,
@@ -42,7 +43,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     assert [json.loads(message) for message in (_I, _A)] == json.loads(batch.raw)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "reason"),
     [
         (f"See {_I}", "expected a message, with at most a time and > or < before it, got other"),
@@ -109,7 +110,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     assert len(list(messages(read(text, "lines")[1]))) == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("prefix", "stream"),
     [
         (">", TO_AGENT), ("<<<", TO_CLIENT), ("-->", TO_AGENT), ("<==", TO_CLIENT),

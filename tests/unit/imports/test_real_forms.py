@@ -11,6 +11,7 @@ from acp_proxy.imports.connections import ConnectionBegins, connections
 from acp_proxy.imports.log_entries import HEAD, Remark, RemarkKind
 from acp_proxy.imports.log_formats import SOURCES, source_of
 from acp_proxy.protocol.jsonrpc import Stream
+from tests.support.cases import each_case
 from tests.support.foreign_log_entries import (
     ANSWER,
     INITIALIZE,
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("recording", ["tour", "terminal"])
+@each_case("name", WRITERS)
+@each_case("recording", ["tour", "terminal"])
 def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
     """`import` restores directions, times and messages from a log in every known format."""
     writer = WRITERS[name]

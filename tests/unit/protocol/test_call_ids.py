@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.protocol.call_ids import LastCalls
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.jsonrpc import Direction, read
+from tests.support.cases import each_case
 from tests.support.log_writer import line, request, result, text, update
 
 NEW, SAME, ASK = "tool_call", "tool_call_update", "session/request_permission"
@@ -33,7 +32,7 @@ CASES = {
 UPDATES = {"+": NEW, "~": SAME}
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
     """`LastCalls` finds each message that begins a tool call, even if an id is used again."""
     dialect, words, expected = CASES[case]
@@ -47,7 +46,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
     assert " ".join(begun) == expected
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
     """`Connection` finds each message that begins a tool call, even if an id is used again."""
     dialect, words, expected = CASES[case]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acp_proxy.protocol.capabilities import normalized
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "meant"),
     [
         ({}, {}),

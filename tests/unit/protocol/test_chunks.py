@@ -9,6 +9,7 @@ import pytest
 
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.protocol.updates import CHUNKS
+from tests.support.cases import each_case
 from tests.tools.previews import cases
 
 
@@ -59,7 +60,7 @@ def test_half_an_emoji_is_kept() -> None:
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         b"",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.dialects import DRAFT, V1, V2, Evidence, body
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from tests.support.cases import each_case
 from tests.support.protocol_documents import Example, draft, official
 
 ONE = {"protocolVersion": 1}
@@ -73,7 +74,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     return detected[0] if detected else None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("params", "dialect"),
     [
         ({**TWO, "info": INFO, "capabilities": {}}, V2),
@@ -102,7 +103,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     assert detected is None or detected[1]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("result", "dialect"),
     [
         ({**ONE, "agentCapabilities": {}}, V1),
@@ -133,7 +134,7 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
     assert detected[0] == dialect
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("params", "result", "dialect"),
     [
         ({**TWO, "info": INFO, "capabilities": {}}, ONE, V1),
@@ -179,7 +180,7 @@ def test_updates_of_both(kind: str) -> None:
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "params", "dialect"),
     [
         ("session/new", {"cwd": "/", "mcpServers": []}, None),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.protocol.directories import is_within
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "root"),
     [
         ("/w", "/w"),
@@ -35,7 +34,7 @@ def test_a_path_within(path: str, root: str) -> None:
     assert is_within(path, ["/elsewhere", root])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "root"),
     [
         ("/", "/w"),

@@ -8,9 +8,10 @@ from acp_proxy.explain.show.error_groups import Rules
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.effects import TABLE, ClientEffect, effect_of
 from tests.support import protocol_documents
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "dialect", "effect"),
     [
         ("fs/read_text_file", "v1", ClientEffect.READS),

@@ -17,9 +17,10 @@ from acp_proxy.protocol.json_text import (
     storable,
     tokens,
 )
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("head", "value"),
     [
         ('{"a": [1, {"b": "some te', {"a": [1, {"b": "some te"}]}),

@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from tests.support.cases import each_case
 
 INT = 2**53 + 1
 
@@ -46,7 +47,7 @@ def params(method: str, **values: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": values}).encode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "kind"),
     [
         (b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}', Kind.REQUEST),
@@ -81,7 +82,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     assert read(raw).kind is kind
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "reason"),
     [
         (b"hello", "not JSON at character 0: expecting value"),
@@ -112,12 +113,12 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "token",
     ["0", "-0", "7", "7.0", "1e2", '"7"', "null", "true", str(INT), "9" * 400, '"\\u0041"',
      '"\\ud800"', '"\\"\\\\"', '"\u00e9"', '""', '{"a": 1}', "[1, 2.0]", "-1.50E+3"],
 )  # fmt: skip
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         '{"jsonrpc":"2.0","id":%s,"method":"x"}',
@@ -133,8 +134,8 @@ def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
     assert read((line % token).encode()).rpc_id == token
 
 
-@pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
-@pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
+@each_case("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
+@each_case("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
     """acp-proxy stores the id in a cancellation exactly as the id is written."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
@@ -142,7 +143,7 @@ def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("code", "expected"),
     [
         ("-32603", -32603), ("400", 400), ("0", 0), (str(2**70), 2**70),
@@ -221,7 +222,7 @@ def test_draft_fields() -> None:
     assert labels(params("_x/y", type="tool_call", data={"id": "c"})) == {"method": "_x/y"}
 
 
-@pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
+@each_case("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
     """If the session id in a message is a number, acp-proxy ignores the id."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}

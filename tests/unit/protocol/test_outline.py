@@ -7,6 +7,7 @@ from attrs import evolve
 
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import read_outline
+from tests.support.cases import each_case
 
 EDGE = 400
 BIG = 'line {"a": [1, 2]}\\n'.replace('"', '\\"') * 100
@@ -22,7 +23,7 @@ def agrees(raw: str) -> bool:
     return outline(raw) == evolve(read(raw.encode()), raw=None, text=None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         # Node and Python write the id first, Rust writes it last.

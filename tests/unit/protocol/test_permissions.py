@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.protocol.permissions import is_draft, options_of, read_answer, rejecting_option
+from tests.support.cases import each_case
 
 OPTIONS: list[dict[str, Any]] = [
     {"optionId": "y", "kind": "allow_once"},
@@ -21,7 +22,7 @@ def selected(option: Any) -> dict[str, Any]:
     return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "decision", "may_allow"),
     [
         (selected("y"), "granted", True),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.protocol.typed_places import Place, Places, Span, spans, splice
+from tests.support.cases import each_case
 
 PLACES: Places = {
     "id": Place.ID,
@@ -17,7 +16,7 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     return [(text[span.start : span.end], span.place) for span in spans(text, PLACES)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ('{"id":1}', [("1", Place.ID)]),

@@ -12,6 +12,7 @@ import pytest
 from acp_proxy.protocol.json_text import params_of, parts_of
 from acp_proxy.protocol.typed_places import Place, places_of
 from acp_proxy.protocol.vocabulary import TABLE, Position, Role, pointers, positions
+from tests.support.cases import each_case
 from tests.support.protocol_documents import ROOT, Example, draft, official, schemas
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     return any(f"{pointer}/".startswith(f"{row.pointer}/") for row in rows)
 
 
-@pytest.mark.parametrize(
-    "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
-)
+@each_case("method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)}))
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
     """The table of typed values covers every id and path in ACP's examples."""
     for example in _all():

@@ -6,9 +6,8 @@ import os
 import socket
 from typing import TYPE_CHECKING, cast
 
-import pytest
-
 from acp_proxy.record.supervisor import look_for_client, why_overstaying
+from tests.support.cases import each_case
 from tests.unit.record.test_supervisor import Scene
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
 """Whether the client is gone, and whether nobody reads its pipe."""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("client", "open_request", "why"),
     [
         (HERE, False, None),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from acp_proxy.recording.agent_names import agent_name
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("command", "agent"),
     [
         ("gemini --acp", "gemini"),

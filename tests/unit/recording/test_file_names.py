@@ -17,6 +17,7 @@ from acp_proxy.recording.file_names import (
     make_private,
     recordings_directory,
 )
+from tests.support.cases import each_case
 
 WALL_NS = 1_750_000_000 * 10**9
 
@@ -110,7 +111,7 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
         make_private(str(tmp_path / "file"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("command", "agent"),
     [
         ("gemini", "gemini"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from acp_proxy.record.capture.new_recording import secret_hashes
 from acp_proxy.redaction.known_secrets import HashedSecrets, SecretValues
 from acp_proxy.redaction.needles import GrowingNeedles, one_byte_each
+from tests.support.cases import each_case
 
 VALUE = 'Zq81/plain"secret\\é'
 SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, max_size=60)
@@ -57,7 +58,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
         assert end - start >= len(value.encode()) * 8 // 6 - 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value",
     [
         "short", "12345678901", "true", "/usr/local/bin", "./node_modules/.bin",

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.private_text import is_blanked, private_text
 from acp_proxy.redaction.redactor import Redactor, RedactorState
+from tests.support.cases import each_case
 
 SECRET = "Wk2mXs81qPz0"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text", "shown"),
     [
         (("entries", "*", "priority"), "high", "high"),
@@ -35,7 +34,7 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
     assert private_text(shown, path) == shown
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "is_one"),
     [("xxx xx", True), ("/xxx", True), ("c:\\xx", True), ("xx==", True), ("", False), ("/", False),
      ("  ", False), ("/tmp/xx", False), ("fix", False)],

@@ -18,6 +18,7 @@ from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ def knowing(*values: str) -> Redactor:
     return used
 
 
-@pytest.mark.parametrize(
+@each_case(
     "server",
     [
         {"env": [{"name": "A_TOKEN", "value": VALUE}]},
@@ -303,9 +304,9 @@ def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
         assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
 
 
-@pytest.mark.parametrize("flaw", [b"\0", b"\t", rb"\q", rb"\u12", b"\xff"])
-@pytest.mark.parametrize("private", [False, True])
-@pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
+@each_case("flaw", [b"\0", b"\t", rb"\q", rb"\u12", b"\xff"])
+@each_case("private", [False, True])
+@each_case("before", [b"", rb"\\", b"sp ace"])
 def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool) -> None:
     """Masking does not turn an invalid line into valid JSON."""
     value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
@@ -410,7 +411,7 @@ def test_a_secret_of_half_characters(odd: str) -> None:
     assert b"R7tv" not in masked(used, line.replace(b"env", b"abc").replace(b"DB_KEY", b"x"))
 
 
-@pytest.mark.parametrize("before", range(24, 40))
+@each_case("before", range(24, 40))
 def test_no_marker_is_masked(before: int) -> None:
     """Masking leaves markers unchanged."""
     lines = [

@@ -1,11 +1,10 @@
 """Masking recognizes the names of secrets, and no other names."""
 
-import pytest
-
 from acp_proxy.redaction.secret_names import is_harmless_variable, is_secret_name, kind_of_name
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         "Authorization", "Proxy-Authorization", "X-API-Key", "api_key", "apiKey", "OPENAI_API_KEY",
@@ -21,7 +20,7 @@ def test_a_secret_name(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         "spin", "laptop", "forbearer", "salt",

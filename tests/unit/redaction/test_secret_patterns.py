@@ -4,13 +4,14 @@ import pytest
 
 from acp_proxy.redaction.secret_patterns import ends_open, find, may_hold, search, tail
 from acp_proxy.redaction.text_search import SecretMatch
+from tests.support.cases import each_case
 from tests.unit.redaction.look_alikes import look_alikes
 from tests.unit.redaction.secrets_corpus import Planted, loose_secrets, secrets
 
 MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "secret", "after", "kind"),
     [
         ("key ", "sk-" + "ant-api03-" + MIXED, " ok", "key"),
@@ -90,7 +91,7 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
     tail(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after"),
     [
         ("mysql -uroot -p", " app"), ("sshpass -p '", "' ssh x"), ("SSHPASS -p", ""),
@@ -106,7 +107,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "mysql -uroot -p", "mysql -h db -port 3306", "sshpass -p $PASSWORD ssh x", "redis-cli ping",

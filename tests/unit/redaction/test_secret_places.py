@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.redaction.secret_places import Ruling, Treatment, of_variable, rule_for
+from tests.support.cases import each_case
 
 KEEP, TEXT, COMMAND = Treatment.KEEP, Treatment.TEXT, Treatment.COMMAND
 SECRET, ENTRY, NAME = Treatment.SECRET, Treatment.ENTRY, Treatment.NAME
@@ -18,7 +17,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     return ruling
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "method", "treatment", "kind"),
     [
         ("params.mcpServers.*.env.*.value", "session/new", ENTRY, "env"),
@@ -54,7 +53,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     assert ruling_of(path, method) == (treatment, kind)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "method", "treatment"),
     [
         ("params.mcpServers.*.args.*", "session/new", COMMAND),
@@ -82,7 +81,7 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     assert ruling_of(path, method) == Ruling(treatment)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "method"),
     [
         ("params.prompt.*.text", "session/prompt"),

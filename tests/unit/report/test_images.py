@@ -10,6 +10,7 @@ from acp_proxy.recording.filters import EVERYTHING, parse
 from acp_proxy.report import images
 from acp_proxy.report.images import read_image, read_images
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.images import REFUSED, SHOWN, encoded, image, png
 from tests.support.log_writer import LogWriter, notification, request, text
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@each_case("name", SHOWN)
 def test_the_header_gives_type_and_size(name: str) -> None:
     """`report` reads the type and size of an image from the image's bytes."""
     data, kind, width, height = SHOWN[name]
@@ -26,7 +27,7 @@ def test_the_header_gives_type_and_size(name: str) -> None:
     assert (shown.type, shown.width, shown.height, shown.data) == (kind, width, height, data)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_case("name", REFUSED)
 def test_other_data_is_no_image(name: str) -> None:
     """`report` shows no image that is cut off."""
     assert read_image(encoded(REFUSED[name])) is None
@@ -38,7 +39,7 @@ def test_text_is_no_image(text: str) -> None:
     assert read_image(text) is None
 
 
-@pytest.mark.parametrize("data", [value[0] for value in SHOWN.values()], ids=[*SHOWN])
+@each_case("data", [value[0] for value in SHOWN.values()], ids=[*SHOWN])
 def test_no_beginning_of_an_image_raises(data: bytes) -> None:
     """However an image is damaged, `report` reads it without an exception."""
     for end in range(min(len(data), 400)):

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from acp_proxy.report.page_script import NotJoined, joined
+from tests.support.cases import each_case
 
 APP = """
 // What it is for.
@@ -71,7 +72,7 @@ def test_the_script_does_what_the_modules_do() -> None:
     assert result.stdout == "a!!!62//kept/* kept */\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words"),
     [
         ('import start from "./b.js";', "app.js:1: expected import {name}"),

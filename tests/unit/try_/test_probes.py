@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from attrs import fields
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.try_ import probes as module
 from acp_proxy.try_.forms import filled
 from acp_proxy.try_.probes import Probe, ProbeStep, misfit, probes
+from tests.support.cases import each_case
 
 DATA = json.loads(Path(module.__file__).with_name("probes.json").read_text(encoding="utf-8"))
 PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
@@ -60,7 +60,7 @@ def test_names_are_replaced_wherever_they_are() -> None:
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("form", "value", "words"),
     [
         ({"result": {"n": [1, 2]}}, {"result": {"n": 2}}, None),

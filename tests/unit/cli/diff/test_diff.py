@@ -34,6 +34,7 @@ from acp_proxy.diff.diff_result import (
     differences,
     verdict,
 )
+from tests.support.cases import each_case
 from tests.support.command_line import complaint, run
 from tests.support.example_comparison import (
     ENTRIES,
@@ -119,8 +120,8 @@ def test_screens_match_the_golden_files() -> None:
         assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
 
 
-@pytest.mark.parametrize("columns", [1, 39, 40, 80, 110, 400])
-@pytest.mark.parametrize("color", [False, True])
+@each_case("columns", [1, 39, 40, 80, 110, 400])
+@each_case("color", [False, True])
 def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
     """No line of `diff` is wider than the terminal."""
     for line in screen(differing(), columns, color=color).splitlines():

@@ -10,6 +10,7 @@ import pytest
 
 from acp_proxy.cli.explain.frame_screen import hex_view, pretty, unfolded
 from acp_proxy.cli.screens.styled_text import Ink
+from tests.support.cases import each_case
 from tests.support.command_line import run
 from tests.support.log_writer import LogWriter, handshake, line, request, result, text, update
 
@@ -22,7 +23,7 @@ def shown(raw: bytes, *, elide: bool = False) -> str:
     return "\n".join("".join(text for text, _, _ in line) for line in pretty(raw, elide=elide))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value",
     [
         {},
@@ -98,7 +99,7 @@ def test_base64_is_replaced_by_its_size_on_request() -> None:
     assert data[:100] in elided
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         b"not json",

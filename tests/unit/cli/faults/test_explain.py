@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from acp_proxy.faults.plan import KINDS
+from tests.support.cases import each_case
 from tests.support.command_line import complaint, run
 
 
@@ -21,7 +20,7 @@ def test_explain_in_words() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
     """`faults explain` can describe every kind of fault."""
     setting = "frame=x" if kind == "replace" else ""

@@ -17,11 +17,12 @@ from acp_proxy.cli.screens.styled_text import (
     pad,
     piece,
 )
+from tests.support.cases import each_case
 
 FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "columns"),
     [
         ("", 0),
@@ -51,7 +52,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     assert {character for character in narrow if wcwidth(character) != 1} == set()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "columns", "cut"),
     [
         ("abcdef", 6, "abcdef"),

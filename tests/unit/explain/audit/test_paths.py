@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.explain.audit.paths import locate, looks_like_credentials, mentions
+from tests.support.cases import each_case
 
 POSIX = ["/proj/app", "/srv/lib"]
 WINDOWS = ["C:\\work\\app"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "directories", "shown", "place"),
     [
         ("/proj/app/src/a.py", POSIX, "src/a.py", "inside"),
@@ -49,7 +48,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     assert located.place == place
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [
         ".env", "/x/.env.local", "prod.env", "/home/me/.ssh/id_rsa", "~/.ssh/config", "server.pem",
@@ -63,7 +62,7 @@ def test_names_of_credentials(path: str) -> None:
     assert looks_like_credentials(path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [
         "", "/", "a.py", "environment.py", ".envrc.md", ".env.example", "credentials.py",

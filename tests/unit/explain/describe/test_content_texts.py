@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.explain.describe.content_texts import changed_lines, diff, patch_lines
+from tests.support.cases import each_case
 
 PATCH = """\
 diff --git a/query.sql b/query.sql
@@ -52,7 +53,7 @@ def test_the_lines_of_a_patch_are_counted() -> None:
     assert patch_lines("") == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("block", "shown"),
     [
         ({"path": "/a", "oldText": "a", "newText": "b"}, "/a +1 −1"),

@@ -18,6 +18,7 @@ from acp_proxy.explain.describe.phrases import (
     media,
     without_base64,
 )
+from tests.support.cases import each_case
 
 DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
 
@@ -38,7 +39,7 @@ def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
     assert decoded_size(text) == decoded_size(text.rstrip("=")) == byte_size(count)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "shown"),
     [
         ({"mimeType": "image/png", "data": "AAAA"}, "[image/png, 3 B]"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from acp_proxy.explain.describe.tool_texts import call_in, call_label, params_of, places
 from acp_proxy.protocol.tool_calls import CallState
+from tests.support.cases import each_case
 from tests.support.log_writer import line, notification, request, update
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("message", "state"),
     [
         (
@@ -66,7 +65,7 @@ def test_counted_ids_are_told_apart() -> None:
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("location", "shown"),
     [
         ({"line": 3}, "/a.py:3"),

@@ -7,7 +7,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from acp_proxy.explain.log.sequence_diagram import (
 )
 from acp_proxy.recording.filters import parse
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.drawn_conversations import HEADER, reader_of
 from tests.support.log_writer import LogWriter, record_conversation, request, result, text, update
 
@@ -173,7 +173,7 @@ def test_two_sessions_are_named() -> None:
                      "Note over C,A: Turn 2 · end_turn · #60;1 µs · b"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "written"),
     [
         ("42 session/prompt ✓ 3 ms: café, 你好", "42 session/prompt ✓ 3 ms: café, 你好"),

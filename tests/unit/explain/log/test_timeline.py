@@ -19,6 +19,7 @@ from acp_proxy.explain.log.timeline import (
     pair_of,
 )
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import MS, record_conversation
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
     assert frame_line(row).text.startswith("[delivered: partial]")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "data", "words"),
     [
         ("start", {"command": ["a", "b c"]}, "agent: a b c"),
@@ -222,7 +223,7 @@ def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> No
     assert event_line(row).text == words
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ns", "words"),
     [
         (None, ""),

@@ -10,6 +10,7 @@ import pytest
 from acp_proxy.explain.search.search import Searcher
 from acp_proxy.explain.search.search_patterns import Pattern
 from acp_proxy.recording.recording import StoredFrame
+from tests.support.cases import each_case
 from tests.support.log_writer import line, notification, request, result, text, update
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     return [(hit.place.seq, hit.last_seq) for hit in hits]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "pattern"),
     [
         (b'{"a":"caf\\u00e9"}', "café"),
@@ -76,7 +77,7 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "is_found"),
     [
         ("jsonrpc", False),
@@ -269,8 +270,8 @@ def test_a_hit_has_a_pointer() -> None:
     assert hit.pointer is None
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
-@pytest.mark.parametrize(
+@each_case("size", [1, 7, 1000])
+@each_case(
     ("pattern", "is_found"), [("caf\u00e9 \u4f60", True), ("nothing", False), ('"quoted"', True)]
 )
 def test_a_line_too_large_to_hold_is_searched_in_pieces(

@@ -6,9 +6,10 @@ import pytest
 
 from acp_proxy.base.errors import BadPattern
 from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, strings, undone
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "text", "is_found"),
     [
         ("hello", "Hello", True),
@@ -34,7 +35,7 @@ def test_case_can_be_chosen() -> None:
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "text", "is_found"),
     [
         (r"\Sb", "AB", True),
@@ -73,7 +74,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "asks"),
     [("a^b", True), ("a$", True), (r"\Aa", True), ("(?=a)", True), ("(?<!a)b", True),
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],

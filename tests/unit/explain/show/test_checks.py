@@ -22,6 +22,7 @@ from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.log_format import GAVE_UP, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.store.reader import RecordingReader
 from tests.support import captures
+from tests.support.cases import each_case
 from tests.support.command_line import run
 from tests.support.log_writer import (
     MS,
@@ -306,7 +307,7 @@ def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
     assert summary_of(recorder.path).turns[0].outcome == "error"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("code", "dialect", "name"),
     [
         (-32601, None, "method not found"),

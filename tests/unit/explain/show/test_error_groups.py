@@ -12,6 +12,7 @@ from acp_proxy.explain.show.summary import find_quickly, summarize
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.recording.log_format import TO_AGENT, TO_CLIENT
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import LogWriter, error, handshake, line, request, result, text
 from tests.support.protocol_documents import Example, draft, official
 
@@ -248,13 +249,13 @@ def made(recorder: LogWriter, message: Any) -> None:
     recorder.event(capture_log.MADE, TO_CLIENT, **fields)
 
 
-@pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
+@each_case("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
     """`show` finds no broken rule in any request that the documents of ACP v1 contain."""
     assert complaint(example, "v1") == ""
 
 
-@pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
+@each_case("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
     """`show` finds no broken rule in any request that the documents of the 1.0 draft contain."""
     assert complaint(example, "draft-1.0") == ""

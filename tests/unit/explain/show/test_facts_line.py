@@ -14,6 +14,7 @@ from acp_proxy.explain.show.summary_values import ToolTally
 from acp_proxy.recording.recording import LOST, Lost, Origin
 from acp_proxy.store.reader import RecordingReader
 from tests.support.audit_conversation import Talk
+from tests.support.cases import each_case
 from tests.support.log_writer import LogWriter, update
 from tests.support.shipped_recordings import DIRECTORY
 from tests.support.waiting_chat import record_waiting_chat
@@ -71,7 +72,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("lost", LOST)
+@each_case("lost", LOST)
 def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     """The summary line of `show` leaves out data that an imported log lacks."""
     summary = summary_of(DIRECTORY / "hang.db")

@@ -11,6 +11,7 @@ from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.show.result_words import ending_words, exit_words, result_words
 from acp_proxy.explain.show.summary import find_quickly
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
         assert result_words(findings, reader.recording) == words
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "reason", "words"),
     [
         ({"exit_code": 0}, "the client closed its end", "exit 0, the client closed its end"),
@@ -62,7 +63,7 @@ def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) 
     assert ending_words(ended(**values), reason) == words
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "by", "brief", "words"),
     [
         ("wait.unanswered", "agent", "", "agent hung #7"),

@@ -10,6 +10,7 @@ from acp_proxy.explain.show.conversation_summary import first_prompt
 from acp_proxy.explain.show.summary import summarize
 from acp_proxy.recording import log_format as capture_log
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import (
     MS,
     LogWriter,
@@ -156,7 +157,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     assert summary_of(recorder.path).errors == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "prompt"),
     [
         (line(request(1, "session/prompt", prompt=[text("a\nb"), text("c")])), "a\\nb"),

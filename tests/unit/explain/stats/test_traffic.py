@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acp_proxy.explain.stats.traffic import (
     BUCKETS,
     Traffic,
@@ -15,6 +13,7 @@ from acp_proxy.explain.stats.traffic import (
 )
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import ExchangeRow
+from tests.support.cases import each_case
 
 
 def head(seq: int, t_ns: int = 0, **fields: Any) -> StoredFrame:
@@ -32,7 +31,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
     return row._replace(**fields)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ordered", "percent", "expected"),
     [
         ([], 50, None),

@@ -18,6 +18,7 @@ from acp_proxy.explain.stats.turn_times import (
 )
 from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import (
     MS,
     LogWriter,
@@ -36,7 +37,7 @@ SECOND = 1000 * MS
 HOUR = 3600 * SECOND
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "part"),
     [
         ("session/request_permission", Part.PERSON),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from acp_proxy.explain.transcript.entries import EntryKind, TranscriptEntry
 from acp_proxy.explain.transcript.live_entries import LiveEntries, SaidText
 from acp_proxy.explain.transcript.transcript import TranscriptReader
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import line, notification, request, result
 from tests.support.shipped_recordings import SHIPPED
 
@@ -37,7 +36,7 @@ def essence(entry: TranscriptEntry) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@each_case("path", SHIPPED, ids=lambda path: path.stem)
 def test_live_entries_are_those_of_the_transcript(path: Path) -> None:
     """`try` prints the same entries as `transcript`."""
     with RecordingReader(path) as reader:

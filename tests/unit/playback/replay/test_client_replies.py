@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acp_proxy.playback.replay.client_replies import CANCELLED, described, outcome
+from tests.support.cases import each_case
 
 PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "reply", "words"),
     [
         ("m", {"error": {}}, "error"),

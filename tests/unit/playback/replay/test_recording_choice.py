@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.playback.replay.recording_choice import session_pairs
+from tests.support.cases import each_case
 
 ANSWER = ("response", "session/new")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("first", "other", "pairs"),
     [
         ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":"b"}}', [("a", "b")]),

@@ -6,6 +6,7 @@ import pytest
 
 from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.protocol.typed_places import Place
+from tests.support.cases import each_case
 
 
 def bound(**roots: str) -> Bindings:
@@ -16,7 +17,7 @@ def bound(**roots: str) -> Bindings:
     return bindings
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("roots", "path", "moved"),
     [
         ({"_srv_a": "/x"}, "/srv/a", "/x"),

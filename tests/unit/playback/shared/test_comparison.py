@@ -11,6 +11,7 @@ from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.playback.shared.comparison import Comparer, shown
 from acp_proxy.protocol.json_text import json_or_none, pointer
 from acp_proxy.protocol.typed_places import Place
+from tests.support.cases import each_case
 
 
 def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]:
@@ -19,7 +20,7 @@ def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]
     return [difference.pointer for difference in result.differences]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "pointers"),
     [
         ({"a": 1, "b": [1, 2]}, {"b": [1, 2], "a": 1.0}, []),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from acp_proxy.playback.shared.secret_pairs import SecretPair, SecretPairs, has_secret, pairs_in
+from tests.support.cases import each_case
 
 A, B = (f"[redacted:token:0000000{letter}]" for letter in "ab")
 X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("recorded", "live", "expected"),
     [
         (A, X, [("0000000a", "00000001")]),

@@ -17,6 +17,7 @@ from acp_proxy.playback.verify.permission_scope import (
     title_of,
 )
 from acp_proxy.protocol.typed_places import Place
+from tests.support.cases import each_case
 
 CALL = {"toolCallId": "c", "kind": "edit", "rawInput": {"path": "/p/f"}}
 
@@ -132,7 +133,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
     assert (differences(recorded, live, bound) == ()) == (terminal == "term-2")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("call", "expected"),
     [
         ({"kind": "edit"}, False),
@@ -155,8 +156,8 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     assert names_something(scope(asking(call), {})) == expected
 
 
-@pytest.mark.parametrize("kind", ["execute", "other", "custom", None])
-@pytest.mark.parametrize(
+@each_case("kind", ["execute", "other", "custom", None])
+@each_case(
     "where",
     [
         {"locations": [{"path": "/p"}]},
@@ -180,7 +181,7 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("params", "announced", "title"),
     [
         ({"toolCall": {"title": "A"}}, {"title": "B"}, "A"),

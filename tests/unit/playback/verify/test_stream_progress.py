@@ -19,6 +19,7 @@ from acp_proxy.playback.verify.stream_progress import (
     increment_of,
 )
 from acp_proxy.protocol.updates import STATE_UPDATES
+from tests.support.cases import each_case
 
 UPDATE = "session/update"
 
@@ -38,8 +39,8 @@ def measured(*lines: bytes) -> StreamProgress:
     return progress
 
 
-@pytest.mark.parametrize("update", STATE_UPDATES)
-@pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
+@each_case("update", STATE_UPDATES)
+@each_case("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     """`verify` counts updates of a session's state apart from the progress of a turn."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()

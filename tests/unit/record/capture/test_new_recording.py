@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_proxy.record.capture.new_recording import secret_hashes
+from tests.support.cases import each_case
 
 KEY = b"k" * 16
 VALUE = "Xk27fYqpLm92vbTa"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         "MY_API_TOKEN", "OPENAI_API_KEY", "DB_PASSWORD", "client_secret", "PGPASSWORD", "GH_PAT",
@@ -24,7 +23,7 @@ def test_a_name_that_says_secret(name: str) -> None:
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "value"),
     [
         ("GPG_KEY", "7169605F62C751356D054A26A821E680E5FA6305"), ("MY_PUBLIC_KEY", VALUE),

@@ -14,9 +14,10 @@ from acp_proxy.record.capture.record_options import (
     read_size,
     read_truth,
 )
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("500", 500), ("0", 0), ("64k", 64_000), ("64kb", 64_000), ("64KiB", 65_536),
@@ -29,7 +30,7 @@ def test_sizes(text: str, expected: int) -> None:
     assert read_size(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
+@each_case("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
     """The error about a wrong size in an option gives an example of a right size."""
     with pytest.raises(ValueError, match="is not a size"):
@@ -58,7 +59,7 @@ def test_bad_seconds(text: str) -> None:
         read_seconds(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("30s", ("age", 30)), ("10m", ("age", 600)), ("8h", ("age", 28_800)),
@@ -73,14 +74,14 @@ def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> Non
     assert read_keep(text) == expected
 
 
-@pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
+@each_case("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
 def test_ambiguous_ages_delete_nothing(text: str) -> None:
     """`record --keep` refuses a value without a unit."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
 
-@pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
+@each_case("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
 def test_bad_keep(text: str) -> None:
     """`record --keep` refuses a value that is neither an age nor a size."""
     with pytest.raises(ValueError, match="is neither an age"):

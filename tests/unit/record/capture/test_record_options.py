@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.record.capture.record_options import RECORD, RecordOptions, parse
+from tests.support.cases import each_case
 
 
 def values(options: RecordOptions | None) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     assert line.endswith("(500kB, 500MB, 2GB, 2GiB); nothing is deleted")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("args", "expected"),
     [
         (["agent"], {}),
@@ -73,7 +74,7 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     assert options.command == command
 
 
-@pytest.mark.parametrize(
+@each_case(
     "args",
     [
         [], ["--"], [""], ["--check"], ["--fsync", "agent"], ["--help"], ["-h", "agent"],

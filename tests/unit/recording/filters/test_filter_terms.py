@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.base.errors import BadFilter
 from acp_proxy.recording.filters import TERMS, Known, parse
+from tests.support.cases import each_case
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -44,7 +45,7 @@ def chosen(text: str) -> list[int]:
     return [row["seq"] for row in [*ROWS, EVENT] if parsed.matches(row)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("", [1, 2, 3, 4, 5, 6, 7]),
@@ -87,7 +88,7 @@ def test_meaning(text: str, expected: list[int]) -> None:
     assert chosen(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "message"),
     [
         ("dir:to-clinet", "column 5: 'to-clinet' is not a direction.*did you mean to-client?"),
@@ -120,7 +121,7 @@ def test_mistakes(text: str, message: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("session:s", [3, 4, 5]),

@@ -16,6 +16,7 @@ from acp_proxy.recording.recording import LOST, Origin, Recording
 from acp_proxy.recording.text_form.text_lines import Style
 from acp_proxy.recording.text_form.text_reader import _Fired, _Line, is_remark
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.golden_texts import expected, invalid, read, valid, wrong_line
 from tests.support.text_recordings import text_of
 
@@ -81,14 +82,14 @@ def test_there_are_twenty_and_more() -> None:
     assert {path.name for path in folder.iterdir()} == {path.name for path in valid()}
 
 
-@pytest.mark.parametrize("path", valid(), ids=lambda path: path.stem)
+@each_case("path", valid(), ids=lambda path: path.stem)
 def test_our_reader_returns_the_expected_result(path: Path) -> None:
     """The Python reader of text forms returns the expected result for each example."""
     lines = expected(path).read_text(encoding="utf-8").splitlines()
     assert list(read(path.read_bytes())) == [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
+@each_case("path", invalid(), ids=lambda path: path.stem)
 def test_our_reader_refuses_wrong_lines(path: Path) -> None:
     """The Python reader of text forms refuses wrong examples at the expected line."""
     number, _ = wrong_line(path)

@@ -20,6 +20,7 @@ from acp_proxy.store.copies.text_export import text_lines, write_text_form
 from acp_proxy.store.copies.text_import import read_text_form
 from acp_proxy.store.reader import RecordingReader
 from tests.support.captures import Exit, Read, Signal, StreamEnd, load, weighted_captures
+from tests.support.cases import each_case
 from tests.support.indexed_rows import new_database
 from tests.support.log_writer import (
     LogWriter,
@@ -161,7 +162,7 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     assert style_found[1] is style
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         b'{"a":1.0}', b'{"a":1e5}', b'{"a":-0}', b'{"a":9007199254740992}', b'{"a":1,"a":2}',

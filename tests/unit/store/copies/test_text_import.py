@@ -21,6 +21,7 @@ from acp_proxy.recording.text_form.text_lines import Style, event_data, read_eve
 from acp_proxy.recording.text_form.text_reader import _Fired, _Line
 from acp_proxy.store.copies.text_import import header_of, is_text_form
 from acp_proxy.store.reader import RecordingReader
+from tests.support.cases import each_case
 from tests.support.log_writer import record_conversation
 from tests.support.text_recordings import (
     HEADER,
@@ -117,7 +118,7 @@ def test_a_header_may_name_the_dialect() -> None:
     assert rows_of_text(header + frames)["frames"][1]["turn"] == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "said"),
     [
         (b'{"stream":"to-agnet","text":""}', "expected a frame or event, got"),
@@ -155,7 +156,7 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     assert said in error
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "said"),
     [
         (b'"acp_proxy":1', b'"acp_proxy":0', "expected format 1, got 0"),

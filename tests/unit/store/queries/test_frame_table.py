@@ -18,6 +18,7 @@ from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.sql_conditions import translate
 from acp_proxy.store.reader import RecordingReader
 from tests.support.batch_messages import CHAT, lines_of, recording
+from tests.support.cases import each_case
 from tests.support.indexed_rows import alter
 from tests.support.log_writer import (
     MS,
@@ -123,7 +124,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
         assert lines == [row["raw"] for row in frames]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@each_case("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
     """A query for the frames after a number returns only the matching frames after it."""
     with RecordingReader(path) as reader:
@@ -166,7 +167,7 @@ def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: in
             assert methods("not terminal:t-new kind:request") == ["request session/new"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("method:session/prompt", [1, 4]),
@@ -397,8 +398,8 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
     assert _runs(recorder) == [(2, 2), (3, 4), (6, 7)]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
+@each_case("path", RECORDINGS, ids=lambda path: path.stem)
+@each_case("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     """`RecordingReader.runs` returns each frame once."""
     with RecordingReader(path) as reader:

@@ -13,6 +13,7 @@ from acp_proxy.store.queries.recorded_events import (
     is_client_leaving,
     is_stopping_signal,
 )
+from tests.support.cases import each_case
 
 CLIENT_LEFT: dict[str, Any] = {"eof": "to-agent", "reason": "end of file"}
 STDIN_CLOSED: dict[str, Any] = {"eof": "to-agent", "reason": "the reader is gone"}
@@ -40,7 +41,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
     return numbered
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("events", "at"),
     [
         pytest.param([], None, id="nothing is known"),
@@ -67,7 +68,7 @@ def test_an_agent_ended_by_itself_or_was_stopped(
     assert ended_by_itself_at(rows(*events)) == at
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("event", "who"),
     [
         (OUTPUT_ENDED, "agent"),
