@@ -8,14 +8,19 @@ import json
 import re
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import trio
 from attrs import define, field, frozen
 from hypercorn.config import Config
-from hypercorn.trio import serve
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+from hypercorn.utils import wrap_app
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -175,15 +180,25 @@ async def _failed(_request: Request, error: Exception) -> Response:
 
 
 async def run(window: WindowApp, listener: socket.socket) -> None:
-    """Serves a window until it is cancelled.
+    """Serves a window until Ctrl-C.
 
     Args:
         window: the window.
         listener: a socket that listens on the loopback interface; the server closes it.
     """
     config = Config()
-    config.bind = [f"fd://{listener.detach()}"]
-    config.graceful_timeout = config.shutdown_timeout = 0.0
     config.errorlog = config.accesslog = None
     config.include_server_header = False
-    await serve(window.app(), config, mode="asgi")
+    app, context = wrap_app(window.app(), config.wsgi_max_body_size, "asgi"), WorkerContext(None)
+
+    async def answer(stream: trio.SocketStream) -> None:
+        # `hypercorn.trio.serve` would end if any program on this machine sent it, for instance, a
+        # bad upgrade to HTTP/2.
+        with suppress(Exception):
+            await TCPServer(app, config, context, ConnectionState({}), stream)
+
+    listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(listener))]
+    try:
+        await trio.serve_listeners(answer, listeners)
+    except* KeyboardInterrupt:
+        pass
