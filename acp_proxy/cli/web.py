@@ -62,13 +62,14 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
     the server.
     """
     from acp_proxy.web.access import AddressFile, new_address, state_directory
+    from acp_proxy.web.recordings_feed import name_of
     from acp_proxy.web.server import WindowOptions
 
     directory, path = _shown(rec)
     options = WindowOptions(directory, unredacted=is_unredacted())
     if path is not None and path.parent != directory:
         options = WindowOptions(directory, path, unredacted=is_unredacted())
-    page = "/" if path is None else f"/r/{quote(path.name)}"
+    page = "/" if path is None else f"/r/{quote(name_of(path))}"
     words = f"{options.other or ''}\0{options.unredacted}"
     file = AddressFile(state_directory(os.environ), directory, words)
     try:
@@ -95,13 +96,13 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
 def _shown(rec: str | None) -> tuple[Path, Path | None]:
     """Returns the directory to show, and the recording to begin with; None for the list."""
     if rec is None:
-        directory = recordings().absolute()
+        directory = recordings().resolve()
         latest = latest_running(directory, working_directory())
         return directory, None if latest is None else latest.path
     if Path(rec).is_dir():
-        return Path(rec).absolute(), None
-    path = find_recording(rec).absolute()
-    return recordings().absolute(), path
+        return Path(rec).resolve(), None
+    path = find_recording(rec)
+    return recordings().resolve(), path.parent.resolve() / path.name
 
 
 def _answers(address: "Address") -> bool:

@@ -8,6 +8,7 @@ import hmac
 import json
 import os
 import secrets
+import stat
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,8 +18,8 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
+from acp_proxy.base import system
 from acp_proxy.base.forms import converter
-from acp_proxy.base.plain_files import open_plain
 from acp_proxy.recording.file_names import make_private
 
 LOOPBACK = "127.0.0.1"
@@ -58,8 +59,8 @@ class Address:
 
     @property
     def is_old(self) -> bool:
-        """Whether the token has ended."""
-        return not 0 <= time.time() - self.made_at < _LASTS_S
+        """Whether the token has ended. A clock that was set back does not end it."""
+        return abs(time.time() - self.made_at) >= _LASTS_S
 
     def url(self, path: str) -> str:
         """Returns the URL of a page. The fragment, which no browser sends, has the token.
@@ -105,12 +106,13 @@ class AddressFile:
         in no list of processes."""
 
     def read(self) -> Address | None:
-        """Returns the address; None without a file, or if its token has ended."""
+        """Returns the address. None without a file, if its token has ended, or if others could
+        read or write the file."""
         with (
             suppress(OSError, ValueError, TypeError, AttributeError, KeyError),
-            open_plain(self.path) as file,
+            open(self.path, opener=_open_without_links) as file,  # noqa: PTH123
         ):
-            if os.fstat(file.fileno()).st_mode & 0o077 == 0:
+            if _is_private(os.fstat(file.fileno()), stat.S_IFREG):
                 address = converter.structure(json.load(file), Address)
                 return None if address.is_old else address
         return None
@@ -124,7 +126,10 @@ class AddressFile:
         Raises:
             OSError: the file cannot be written.
         """
-        make_private(str(self.path.parent))
+        directory = self.path.parent
+        make_private(str(directory))
+        if not _is_private(directory.stat(), stat.S_IFDIR):
+            directory.chmod(0o700)  # refused if another user owns it
         self._replace(self.path, json.dumps(converter.unstructure(address)))
 
     def write_opener(self, url: str) -> Path:
@@ -150,26 +155,38 @@ class AddressFile:
         new.replace(path)
 
 
+def _open_without_links(path: str, flags: int) -> int:
+    """Opens a file, but neither through a symbolic link nor a pipe that nobody writes."""
+    return os.open(path, flags | system.PLAIN)
+
+
+def _is_private(status: os.stat_result, kind: int) -> bool:
+    """Whether a file has a kind, and only this user can use it."""
+    is_closed = stat.S_IFMT(status.st_mode) == kind and status.st_mode & 0o077 == 0
+    return is_closed and status.st_uid == os.getuid()
+
+
 @define
 class Guard:
     """Answers for each request whether it is allowed.
 
     Attributes:
-        log: prints a line about a refused request. Each reason is printed once.
+        log: prints a line.
     """
 
     _file: AddressFile
     _address: Address
     log: Callable[[str], None]
-    _known: float | None = None
-    """When the file was last changed."""
-    _refused: set[str] = field(factory=set)
+    _known: tuple[int, int] | None = None
+    """The number of the file, and when it was last changed."""
+    _noted: set[str] = field(factory=set)
 
     @property
     def address(self) -> Address:
         """The address with the present token: `--new-token` may have replaced the first one."""
         with suppress(OSError):
-            changed = self._file.path.stat().st_mtime
+            status = self._file.path.stat()
+            changed = status.st_ino, status.st_mtime_ns
             read = self._file.read() if changed != self._known else None
             if read is not None and read.port == self._address.port:
                 self._address = read
@@ -177,39 +194,40 @@ class Guard:
         return self._address
 
     def refusal(
-        self, method: str, headers: Mapping[str, str], *, is_data: bool
+        self, method: str, path: str, headers: Mapping[str, str]
     ) -> tuple[HTTPStatus, str] | None:
         """Returns the status and the reason with which a request is refused; None if it is allowed.
 
         Args:
             method: the method of the request.
+            path: its path.
             headers: its headers, by their names in small letters.
-            is_data: whether the answer contains data, so that the request needs the token.
         """
         address = self.address
         refused = None
-        if method not in ("GET", "HEAD"):
+        if method != "GET":
             refused = HTTPStatus.METHOD_NOT_ALLOWED, "its method is not GET"
         elif headers.get("host") != address.host:
             refused = HTTPStatus.MISDIRECTED_REQUEST, f"it is not for the host {address.host}"
         elif headers.get("origin", f"http://{address.host}") != f"http://{address.host}":
             refused = HTTPStatus.FORBIDDEN, "a page of another origin made it"
-        elif headers.get("sec-fetch-site", "none") not in _SAME_SITE and not self._is_link(headers):
+        elif not (headers.get("sec-fetch-site", "none") in _SAME_SITE or _is_link(path, headers)):
             refused = HTTPStatus.FORBIDDEN, "a page of another site made it"
-        elif is_data and not self._has_token(address, headers):
+        elif is_data(path) and not self._has_token(address, headers):
             refused = HTTPStatus.UNAUTHORIZED, "it has no token, or an old or wrong one"
-        if refused is not None and refused[1] not in self._refused:
-            self._refused.add(refused[1])
-            self.log(f"refused a request: {refused[1]}; later ones like it are not printed")
+        if refused is not None:
+            self.note(f"refused a request: {refused[1]}")
         return refused
 
-    @staticmethod
-    def _is_link(headers: Mapping[str, str]) -> bool:
-        """Whether a person followed a link, such as the one in the opener, whose site is a file."""
-        return (
-            headers.get("sec-fetch-mode") == "navigate"
-            and headers.get("sec-fetch-dest") == "document"
-        )
+    def note(self, words: str) -> None:
+        """Logs something once.
+
+        Args:
+            words: what has happened; the words of few events are different.
+        """
+        if words not in self._noted:
+            self._noted.add(words)
+            self.log(f"{words}; the next times are not printed")
 
     @staticmethod
     def _has_token(address: Address, headers: Mapping[str, str]) -> bool:
@@ -225,3 +243,19 @@ class Guard:
         """
         is_plain = len(challenge) <= _LONGEST_CHALLENGE and challenge.isalnum()
         return self.address.proof(challenge) if is_plain and challenge.isascii() else None
+
+
+def is_data(path: str) -> bool:
+    """Whether the answer to a request has data, so that the request needs the token.
+
+    Args:
+        path: the path of the request.
+    """
+    return path.startswith("/api/")
+
+
+def _is_link(path: str, headers: Mapping[str, str]) -> bool:
+    """Whether a link leads to a page, such as the link in the opener, whose site is a file."""
+    mode, destination = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+    is_page = path == "/" or path.startswith("/r/")
+    return is_page and mode == "navigate" and destination == "document"

@@ -19,6 +19,7 @@ from acp_proxy.report.report_model import with_clock
 from acp_proxy.store.files.directory import paths, read_id_and_note, statuses
 from acp_proxy.web.changing_facts import ChangingFacts, RecordingFacts
 from acp_proxy.web.growing_rows import GrowingRows
+from acp_proxy.web.recordings_feed import name_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
 _POLL_S, _REST_S = 0.1, 1.0
@@ -120,7 +121,7 @@ class LivePage:
                 if moved is None:
                     return f"{self._path.name} is no longer there; this page keeps what it has"
                 self._path = moved
-                await self._record("moved", to=moved.name)
+                await self._record("moved", to=name_of(moved))
 
     def _find(self, identity: str | None) -> Path | None:
         """Returns the path to which the recording was moved within its directory, or None."""

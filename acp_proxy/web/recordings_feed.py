@@ -1,5 +1,6 @@
 """The list of recordings as a stream: each recording once, and again whenever it has changed."""
 
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import trio
 
+from acp_proxy.base.forms import converter
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.store.files.directory import paths, statuses
@@ -17,6 +19,26 @@ _SHARE = 20
 """A recording that changes all the time is read again after this multiple of the time it took."""
 _TOGETHER = 10
 """The largest number of recordings in one line."""
+
+
+def name_of(path: Path) -> str:
+    """Returns the name of a recording in URLs, which is valid Unicode.
+
+    Args:
+        path: the recording.
+    """
+    return os.fsencode(path.name).decode(errors="replace")
+
+
+def named(directory: Path, other: Path | None) -> dict[str, Path]:
+    """Returns the recordings of a window by their names.
+
+    Args:
+        directory: the directory.
+        other: a recording outside of the directory; it hides a recording of the same name.
+    """
+    every = {name_of(path): path for path in paths(directory)}
+    return every if other is None else {**every, name_of(other): other}
 
 
 class RecordingsFeed:
@@ -55,24 +77,23 @@ class RecordingsFeed:
 
     def _changed(self) -> tuple[set[str], list[tuple[Path, Any]]]:
         """Returns the names of all recordings, and those that have changed: running ones first."""
-        every = paths(self._directory)
-        if self._other is not None and self._other.parent != self._directory:
-            every.append(self._other)
+        every = named(self._directory, self._other)
         now, changed = time.monotonic(), []
-        for path in every:
+        for name, path in every.items():
             state = [(s.st_ino, s.st_size, s.st_mtime_ns) for s in statuses(path)]
-            known, next_time = self._known.get(path.name, (None, 0.0))
+            known, next_time = self._known.get(name, (None, 0.0))
             if state != known and now >= next_time:
                 changed.append((path, state))
         changed.sort(key=lambda pair: (_has_log(pair[0]), pair[0].name), reverse=True)
-        return {path.name for path in every}, changed
+        return {*every}, changed
 
     async def _entry(self, path: Path, state: Any) -> dict[str, Any]:
         began = trio.current_time()
         entry = await trio.to_thread.run_sync(self._describe, path, abandon_on_cancel=True)
         took_s = trio.current_time() - began
-        self._known[path.name] = state, time.monotonic() + _SHARE * took_s
-        return {"name": path.name, **entry}
+        name = name_of(path)
+        self._known[name] = state, time.monotonic() + _SHARE * took_s
+        return {"name": name, **entry}
 
 
 def _has_log(path: Path) -> bool:
@@ -82,4 +103,4 @@ def _has_log(path: Path) -> bool:
 
 def _line(entries: list[dict[str, Any]], removed: list[str], *, complete: bool) -> bytes:
     value = {"recordings": entries, "removed": removed, "complete": complete}
-    return encode_json(value) + b"\n"
+    return encode_json(converter.unstructure(value)) + b"\n"

@@ -29,13 +29,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from acp_proxy.report.page import window_page
-from acp_proxy.store.files.directory import paths
-from acp_proxy.web.access import Guard
+from acp_proxy.web.access import Guard, is_data
 from acp_proxy.web.live_page import LivePage
-from acp_proxy.web.recordings_feed import RecordingsFeed
+from acp_proxy.web.recordings_feed import RecordingsFeed, name_of, named
 from acp_proxy.web.streaming import HEADERS, BrokenOff, CommandOutput, Lines
 
 _BLOCK = re.compile(r"[cpeg](?:0|[1-9][0-9]{0,8})")
+_JSON = "application/json"
 _MOST_STREAMS = 64
 """The largest number of requests for data that are answered at the same time."""
 
@@ -72,29 +72,33 @@ class WindowApp:
         }  # fmt: skip
         app = Starlette(
             routes=[Route(path, answer) for path, answer in answers.items()],
-            exception_handlers={HTTPException: _failed},
+            exception_handlers={HTTPException: _failed, Exception: _failed},
         )
+        app.router.redirect_slashes = False
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
-                raise NotImplementedError  # there are no other routes, and nothing to start
-            pairs = [(name.decode(), value.decode("latin-1")) for name, value in scope["headers"]]
-            is_data = scope["path"].startswith("/api/")
-            refused = self.guard.refusal(scope["method"], dict(pairs), is_data=is_data)
-            if refused is None and is_data and self._streams >= _MOST_STREAMS:
+                return await send({"type": "websocket.close"})
+            pairs = [(k.decode("latin-1"), v.decode("latin-1")) for k, v in scope["headers"]]
+            needs_token = is_data(scope["path"])
+            refused = self.guard.refusal(scope["method"], scope["path"], dict(pairs))
+            if refused is None and scope["http_version"] not in ("1.0", "1.1"):
+                refused = HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "it is not HTTP/1.1"
+            if refused is None and needs_token and self._streams >= _MOST_STREAMS:
                 refused = HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open"
             if refused is not None:
-                await PlainTextResponse(f"{refused[1]}\n", refused[0], HEADERS)(
-                    scope, receive, send
-                )
-                return
-            self._streams += is_data
+                answer = PlainTextResponse(f"{refused[1]}\n", refused[0], HEADERS)
+                return await answer(scope, receive, send)
+            self._streams += needs_token
             try:
                 await app(scope, receive, send)
             except BrokenOff:
-                return  # the server closes the connection
+                return None  # the server closes the connection
+            except Exception as e:
+                self.guard.note(f"a request failed by {type(e).__name__}")
+                raise
             finally:
-                self._streams -= is_data
+                self._streams -= needs_token
 
         return guarded
 
@@ -107,7 +111,7 @@ class WindowApp:
         proof = self.guard.prove(request.query_params.get("challenge", ""))
         if proof is None:
             raise HTTPException(400, "expected challenge=HEX")
-        return Response(json.dumps({"proof": proof}), headers=HEADERS)
+        return Response(json.dumps({"proof": proof}), headers=HEADERS, media_type=_JSON)
 
     async def recordings(self, _request: Request) -> Any:
         """Answers with the list of recordings, and later with each change of it."""
@@ -132,7 +136,10 @@ class WindowApp:
     async def search(self, request: Request) -> Any:
         """Answers with the output of ``acp-proxy search --json``."""
         places = [self.options.directory, *([self.options.other] if self.options.other else [])]
-        words = ["--json", "--", request.query_params.get("q", ""), *map(str, places)]
+        text = request.query_params.get("q", "")
+        if "\0" in text:
+            raise HTTPException(400, "expected a text without the character NUL")
+        words = ["--json", "--", text, *map(str, places)]
         return self._output("search", *words, complete=(0, 1))
 
     async def compare(self, request: Request) -> Any:
@@ -143,16 +150,15 @@ class WindowApp:
     async def save(self, request: Request) -> Any:
         """Answers with the output of ``acp-proxy report`` or ``acp-proxy export``."""
         path = self._named(request, "rec")
+        stem = Path(name_of(path)).stem
         if request.query_params.get("form") == "text":
-            return self._output("export", str(path), file=f"{path.stem}.jsonl")
-        return self._output("report", str(path), "-o", "-", file=f"{path.stem}.html")
+            return self._output("export", str(path), file=f"{stem}.jsonl")
+        return self._output("report", str(path), "-o", "-", file=f"{stem}.html")
 
     def _named(self, request: Request, parameter: str) -> Path:
         """Returns the recording that a request names. A name is looked up, never put in a path."""
         name = request.query_params.get(parameter, "")
-        known = {path.name: path for path in paths(self.options.directory)}
-        if self.options.other is not None:
-            known.setdefault(self.options.other.name, self.options.other)
+        known = named(self.options.directory, self.options.other)
         if name not in known:
             raise HTTPException(404, f"there is no recording {name!r:.200} in this window")
         return known[name]
@@ -175,8 +181,10 @@ class WindowApp:
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return PlainTextResponse(f"{error.detail}\n", error.status_code, HEADERS)
+    status, words = HTTPStatus.INTERNAL_SERVER_ERROR.value, "the window cannot answer"
+    if isinstance(error, HTTPException):
+        status, words = error.status_code, error.detail
+    return PlainTextResponse(f"{words}\n", status, HEADERS)
 
 
 async def run(window: WindowApp, listener: socket.socket) -> None:

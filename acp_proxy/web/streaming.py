@@ -101,7 +101,7 @@ class CommandOutput:
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Sends the output. If the command fails before it prints, sends its last line."""
-        arguments = [sys.executable, "-m", "acp_proxy", *self.words]
+        arguments = [sys.executable, "-P", "-m", "acp_proxy", *self.words]
         process = await trio.lowlevel.open_process(
             arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
         )
