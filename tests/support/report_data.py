@@ -6,7 +6,7 @@ import json
 import zlib
 from base64 import b64decode
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import frozen
 
@@ -39,14 +39,31 @@ class DecodedReport:
 
 
 def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
-    """Returns the data of a report from its blocks."""
-    data = {block.name: zlib.decompress(b64decode(b"".join(block.parts))) for block in blocks}
+    """Decodes the blocks of a report."""
+    return decode_data(
+        {block.name: zlib.decompress(b64decode(b"".join(block.parts))) for block in blocks}
+    )
+
+
+def decode_data(data: dict[str, bytes], *, are_growing: bool = False) -> DecodedReport:
+    """Decodes the contents of blocks.
+
+    Args:
+        data: the blocks by name.
+        are_growing: whether an index block names only the blocks that begin in its rows, as in a
+            live window.
+    """
     meta = json.loads(data["meta"])
     rows: list[dict[str, Any]] = []
     texts: list[str] = []
     payloads: list[tuple[int, int]] = []
     for number in range(meta["index_blocks"]):
-        rows += _decode_index(data[f"i{number}"], texts, len(rows), payloads)
+        block = _decode_index(data[f"i{number}"], texts, payloads)
+        assert are_growing or block.cells[0] == len(rows)
+        rows += block.rows
+    if are_growing:
+        places = [place for place, _ in payloads]
+        payloads = [(a, b - a or 1) for a, b in pairwise([*places, len(rows)])]
     for place, row in enumerate(rows):  # the row that begins a run is told by the next one
         if row["run"] is not None and row["run"] < 0 and rows[place + row["run"]]["run"] is None:
             rows[place + row["run"]]["run"] = 0
@@ -94,13 +111,17 @@ def column(data: bytes, width: int, rows: int) -> list[int]:
     return codes
 
 
+class _IndexBlock(NamedTuple):
+    rows: list[dict[str, Any]]
+    cells: list[int]
+
+
 def _decode_index(
-    data: bytes, texts: list[str], first: int, payloads: list[tuple[int, int]]
-) -> list[dict[str, Any]]:
+    data: bytes, texts: list[str], payloads: list[tuple[int, int]]
+) -> _IndexBlock:
     size = int.from_bytes(data[:4], "little")
     header, at = json.loads(data[4 : 4 + size]), 4 + size
     assert (header["connection"], header["channel"]) == (0, 0)
-    assert header["cells"][0] == first
     texts += header["texts"]
     payloads += map(tuple, header["payloads"])
     rows: list[dict[str, Any]] = [{} for _ in range(header["rows"])]
@@ -116,7 +137,7 @@ def _decode_index(
         for row, value in zip(rows, values, strict=True):
             row[name] = value
     assert at == len(data)
-    return rows
+    return _IndexBlock(rows, header["cells"])
 
 
 def _decode_lines(
