@@ -84,6 +84,7 @@ class ChangingFacts:
         meta = {
             **described(data),
             **entries.counts(),
+            "partial": False,
             "verdict": converter.unstructure(verdict),
             "facts": converter.unstructure(facts_line(summary)),
         }
