@@ -100,9 +100,9 @@ class RecorderProcess:
     async def end(self) -> None:
         """Waits until the recorder ends. If it does not end, it gets SIGTERM, and then SIGKILL.
 
-        If the agent is hopeless, the recorder first gets SIGALRM, and records that the client gave
-        up. In this case the agent's input is closed last. If it were closed first, an agent that
-        then ends its turns would seem to answer before the client gave up.
+        If this process gave up on the agent, the recorder first gets SIGALRM, and records that the
+        client gave up. Only then is the agent's input closed. Some agents answer as soon as their
+        input ends, and such an answer has to come after the record of giving up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:

@@ -38,7 +38,11 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns pairs in reading order: the negated latest possible start, and the path."""
+    """Returns the recordings of a directory in reading order.
+
+    Each item is a pair: the latest possible start of the recording, as a negative number, and its
+    path.
+    """
     return sorted((-_bound(path), path) for path in paths(directory))
 
 

@@ -173,7 +173,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
     """The content security policy of a report page allows only the page's own script and style."""
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
-        part.split(" ", 1) for part in content_policy((script, script), style).split("; ")
+        part.split(" ", 1) for part in content_policy((script, script), [style]).split("; ")
     )
     assert source_hash(script) == f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
     assert actual == {
