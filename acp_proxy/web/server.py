@@ -199,7 +199,7 @@ async def run(window: WindowApp, listener: socket.socket) -> None:
     config.include_server_header = False
     app, context = wrap_app(window.app(), config.wsgi_max_body_size, "asgi"), WorkerContext(None)
 
-    async def answer(stream: trio.SocketStream) -> None:
+    async def answer(stream: Any) -> None:
         # `hypercorn.trio.serve` would end if any program on this machine sent it, for instance, a
         # bad upgrade to HTTP/2.
         with suppress(Exception):
