@@ -106,11 +106,14 @@ class AddressFile:
         in no list of processes."""
 
     def read(self) -> Address | None:
-        """Returns the address. None without a file, if its token has ended, or if others could
-        read or write the file."""
+        """Returns the address, or None.
+
+        The result is None without a file, if its token has ended, or if somebody else could read or
+        write the file.
+        """
         with (
             suppress(OSError, ValueError, TypeError, AttributeError, KeyError),
-            open(self.path, opener=_open_without_links) as file,  # noqa: PTH123
+            open(self.path, opener=_open_without_links) as file,
         ):
             if _is_private(os.fstat(file.fileno()), stat.S_IFREG):
                 address = converter.structure(json.load(file), Address)
