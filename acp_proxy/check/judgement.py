@@ -20,6 +20,7 @@ from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.explain.show.summary import counted, finished, summarize, with_rules
 from acp_proxy.explain.show.summary_values import Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED
+from acp_proxy.explain.show.wait_watch import WaitWatch
 from acp_proxy.explain.waits import SilenceLimits
 from acp_proxy.store.reader import RecordingReader
 
@@ -142,7 +143,7 @@ CALL_S = CALL_NS / 1e9
 """While a tool call runs, a silence of this many seconds is too long."""
 
 
-class LiveWatch:
+class LiveWatch(WaitWatch):
     """Reads the new frames of a recording in progress. Finds a long silence, or an error.
 
     Args:
@@ -156,11 +157,11 @@ class LiveWatch:
     def __init__(
         self, reader: RecordingReader, stall_s: float | None, *, problem: bool = False
     ) -> None:
-        self._reader, self._problem = reader, problem
+        self._problem = problem
         limits = stall_s and SilenceLimits(int(stall_s * 1e9), int(max(stall_s, CALL_S) * 1e9))
         self._limits = limits or None
         self._reported = set[tuple[str | None, int | None]]()
-        self._begin()
+        super().__init__(reader)
 
     def look(self, now_ns: int) -> tuple[str, str] | None:
         """Reads the new frames, and looks for a silence or an error.
@@ -171,10 +172,7 @@ class LiveWatch:
         Returns:
             ``stall`` or ``problem``, with a sentence about it; None for neither.
         """
-        if self._reader.recording.dialect != self._dialect:  # the first messages do not show it
-            self._begin()
-        self._messages.play_to(self._checkers, -1 if self._problem else PAUSE_NS)
-        context = finished(self._reader, self._messages, now_ns, is_over=False)
+        context = self.context(now_ns, -1 if self._problem else PAUSE_NS)
         if sentence := self.stall(context):
             return "stall", sentence
         if self._problem and (sentence := self._first_error(context)):
@@ -195,9 +193,9 @@ class LiveWatch:
         return ""
 
     def _begin(self) -> None:
-        self._dialect = self._reader.recording.dialect
-        self._messages = MessagePass(self._reader)
+        super()._begin()
         self._checkers = [Checker(self._reader, messages=self._messages)] if self._problem else []
+        self._listeners = [*self._checkers]
 
     def _first_error(self, context: DiagnosisContext) -> str:
         if self._reader.live:

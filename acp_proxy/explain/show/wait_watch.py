@@ -1,9 +1,10 @@
-"""Watches who has to act in a conversation that still runs."""
+"""Watches a conversation that still runs: who has to act."""
 
 import time
 
-from acp_proxy.explain.message_pass import PAUSE_NS, MessagePass
+from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass
 from acp_proxy.explain.show.current_waits import LiveWait, live_waits
+from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.explain.show.summary import finished
 from acp_proxy.store.reader import RecordingReader
 
@@ -22,16 +23,23 @@ class WaitWatch:
     def _begin(self) -> None:
         self._dialect = self._reader.recording.dialect
         self._messages = MessagePass(self._reader)
+        self._listeners: list[Listener] = []
+
+    def context(self, now_ns: int, pause_ns: int = PAUSE_NS) -> DiagnosisContext:
+        """Reads the new frames. Returns the facts about the conversation so far.
+
+        Args:
+            now_ns: the present time on the monotonic clock.
+            pause_ns: the longest time between two frames that listeners receive as a run.
+        """
+        if self._reader.recording.dialect != self._dialect:  # the first messages do not show it
+            self._begin()
+        self._messages.play_to(self._listeners, pause_ns)
+        return finished(self._reader, self._messages, now_ns, is_over=False)
 
     def waits(self) -> list[LiveWait]:
         """Returns the waits of this moment, the wait to show first at the beginning."""
-        if not self._reader.live:
-            return []
-        if self._reader.recording.dialect != self._dialect:  # the first messages do not show it
-            self._begin()
-        self._messages.play_to([], PAUSE_NS)
-        now_ns = time.monotonic_ns()
-        return live_waits(finished(self._reader, self._messages, now_ns, is_over=False))
+        return live_waits(self.context(time.monotonic_ns())) if self._reader.live else []
 
     def elapsed_ns(self) -> int:
         """Returns the time since the start of a running recording, in nanoseconds."""
