@@ -78,7 +78,7 @@ class ChangingFacts:
         number = 0
         while (name := f"e{number}") in blocks and blocks[name] == self._blocks.get(name):
             number += 1
-        first, self._blocks = number * ENTRIES, blocks
+        first, self._blocks = min(number * ENTRIES, len(index["seq"])), blocks
         index = {name: value[first:] for name, value in index.items() if name != "first"}
         verdict, summary = find_verdict(data.summary), data.summary
         meta = {

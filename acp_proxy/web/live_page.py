@@ -183,7 +183,7 @@ class LivePage:
                     waits, now_ns = (present, reader.live), rows.waits.elapsed_ns()
                     await self._record("waits", now_ns=now_ns, live=reader.live, waits=present)
             if not reader.live and not has_ended:
-                has_ended, state = True, self._state()
+                has_ended, is_asked, state = True, False, self._state()
                 self._grown.set()
                 if not await self._read(rows.is_as_read):
                     await self._again()

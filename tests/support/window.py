@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-DEADLINE_S = 120.0
+DEADLINE_S = 20.0
 """After which an answer fails to come; no test takes it for a measure of anything."""
 PORT = 8017
 HOST = f"127.0.0.1:{PORT}"
@@ -165,6 +165,7 @@ class LiveTab:
         index: the index blocks since the last reset.
         meta: the members of ``meta`` so far.
         entries: the index of the conversation.
+        facts: the members of ``meta`` when the last entries came.
         waits: the last record about waits.
         resets: how often all rows were sent again.
         gone: why the stream has ended.
@@ -178,6 +179,7 @@ class LiveTab:
     index: list[bytes] = field(factory=list)
     meta: dict[str, Any] = field(factory=dict)
     entries: dict[str, Any] = field(factory=dict)
+    facts: dict[str, Any] = field(factory=dict)
     waits: dict[str, Any] = field(factory=dict)
     resets: int = 0
     gone: str = ""
@@ -187,7 +189,10 @@ class LiveTab:
     async def until(self, holds: Callable[[LiveTab], Any]) -> None:
         """Reads records until something holds, at least one."""
         while True:
-            await self._read()
+            try:
+                await self._read()
+            except trio.EndOfChannel:
+                raise AssertionError(f"the stream has ended: {self.gone}") from None
             if holds(self):
                 return
 
@@ -203,6 +208,19 @@ class LiveTab:
     def has_facts(self) -> bool:
         """Whether the facts are about all rows so far."""
         return not self.meta.get("partial", False)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether facts about all rows have just come; earlier blocks of entries may be newer."""
+        checked = self.facts.get("summary", {}).get("checked") or {"last_seq": -1}
+        newest = checked["last_seq"]
+        return self.names[-1] == "entries" and (not self.waits["live"] or newest == self.rows)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the recording has ended, and the page knows everything about it."""
+        is_live = self.waits.get("live", True) or not self.facts or self.facts["summary"]["live"]
+        return not is_live
 
     async def _read(self) -> None:
         record = await self._stream.line()
@@ -220,11 +238,12 @@ class LiveTab:
                 self.meta |= json.loads(content)
             case "entries":
                 self._splice(json.loads(content))
+                self.facts = self.meta.copy()
             case "waits":
                 self.waits = record
             case "reset":
                 self.resets += 1
-                self.index, self.meta, self.entries = [], {}, {}
+                self.index, self.meta, self.entries, self.facts = [], {}, {}, {}
             case "gone":
                 self.gone = record["why"]
             case "moved":

@@ -79,7 +79,7 @@ def _shipped(path: Path) -> Path:
 
 
 def _without_times(path: Path) -> Path:
-    return text_form(path.with_suffix(".jsonl"), Origin("a log", ("times",)))
+    return text_form(path.with_suffix(".jsonl"), Origin("zed", ("times",)))
 
 
 def _with_images(path: Path) -> Path:
@@ -110,7 +110,7 @@ async def test_a_finished_recording_equals_its_report(
     """A page with a finished recording gets the rows, blocks and facts of its report."""
     path = make(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         assert not tab.hello["live"]
         assert not tab.hello["unredacted"]
         assert_equal(await tab.decoded(), reported(path))
@@ -144,24 +144,18 @@ async def test_rows_come_once_and_in_order_while_the_recorder_writes(
                     recorder.index()
                     recorder.trim()
                 await tab.until(lambda tab: tab.rows >= rows)
-            await tab.until(lambda tab: tab.names[-1] == "entries" and tab.meta["last_turn"] == 9)
+            await tab.until(lambda tab: tab.is_settled and tab.meta["last_turn"] == 9)
             growing = await tab.decoded()
             assert growing.meta["summary"]["live"]
             recorder.end()
             recorder.close()
             recorder.finish()
-            await tab.until(lambda tab: tab.waits and not tab.waits["live"])
-            await tab.until(is_whole)
+            recorder.abandon()
+            await tab.until(lambda tab: tab.is_over)
             live = await tab.decoded()
         assert tab.resets == 0
     assert [row["seq"] for row in live.rows] == [*range(1, len(live.rows) + 1)]
     assert_equal(live, reported(path))
-
-
-def is_whole(tab: LiveTab) -> bool:
-    """Whether the facts about the finished recording have come."""
-    summary = tab.meta.get("summary", {})
-    return tab.names[-1] == "entries" and summary["recording"]["state"] == "complete"
 
 
 async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path) -> None:
@@ -174,7 +168,7 @@ async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path)
         await tab.until(lambda tab: tab.waits)
         assert [wait["seq"] for wait in tab.waits["waits"]] == [4]
         recorder.abandon()
-        await tab.until(lambda tab: not tab.waits["live"])
+        await tab.until(lambda tab: tab.is_over)
         assert tab.waits["waits"] == []
         live = await tab.decoded()
     assert [row["seq"] for row in live.rows] == [1, 2, 3, 4]
@@ -185,7 +179,7 @@ async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> No
     """If a recording is deleted, the stream ends with a sentence."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         assert delete(path)
         await tab.until(lambda tab: tab.gone)
     assert tab.gone == "x.db is no longer there; this page keeps what it has"
@@ -196,9 +190,9 @@ async def test_a_moved_recording_is_followed(window: Window, tmp_path: Path) -> 
     """If a recording gets another name in its directory, the page gets the name and the rows."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         path.rename(tmp_path / "y.db")
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.moved and tab.is_settled)
         assert (tab.moved, tab.resets, tab.gone) == ("y.db", 1, "")
         assert_equal(await tab.decoded(), reported(tmp_path / "y.db"))
 
@@ -207,7 +201,7 @@ async def test_a_replaced_recording_is_read_anew(window: Window, tmp_path: Path)
     """If another recording takes the place of a finished one, the page gets the other rows."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         _shipped(tmp_path / "new").replace(path)
         await tab.until(lambda tab: tab.resets == 1 and tab.names[-1] == "entries")
         assert_equal(await tab.decoded(), reported(path))
@@ -219,7 +213,7 @@ async def test_a_truncated_recording_is_gone(
     """If a recording is damaged, the stream ends with what is wrong."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         path.write_bytes(path.read_bytes()[:5000])
         await tab.until(lambda tab: tab.gone)
     assert "x.db" in tab.gone
@@ -235,12 +229,13 @@ async def test_large_lines_come_in_pieces(window: Window, tmp_path: Path) -> Non
         recorder.to_client(update("s", "agent_message_chunk", content=text("x" * size)))
         recorder.to_client(update("s", "agent_message_chunk", content=text("small")))
         async with window.page(path.name) as tab:
-            await tab.until(lambda tab: tab.rows == 5)
+            await tab.until(lambda tab: tab.is_settled and tab.rows == 5)
             growing = await tab.decoded()
             recorder.end()
             recorder.close()
             recorder.finish()
-            await tab.until(is_whole)
+            recorder.abandon()
+            await tab.until(lambda tab: tab.is_over)
             live = await tab.decoded()
     assert growing.lines is not None
     assert [len(line) > size for line in growing.lines] == [False, False, False, True, False]
@@ -258,18 +253,19 @@ async def test_a_value_that_turns_out_to_be_secret_is_masked_everywhere(
         prompt = [text(f"use {ENV} please")]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
         async with window.page(path.name) as tab:
-            await tab.until(lambda tab: tab.names[-1] == "entries" and tab.rows == 4)
+            await tab.until(lambda tab: tab.is_settled and tab.rows == 4)
             await tab.decoded()
             assert ENV.encode() in tab.everything
             recorder.to_agent(request(2, "terminal/x", env={"DEPLOY": ENV}))
             await tab.until(lambda tab: tab.resets == 1)
             tab.everything.clear()
-            await tab.until(lambda tab: tab.names[-1] == "entries" and tab.rows == 5)
+            await tab.until(lambda tab: tab.is_settled and tab.rows == 5)
             live = await tab.decoded()
             recorder.end()
             recorder.close()
             recorder.finish()
-            await tab.until(is_whole)
+            recorder.abandon()
+            await tab.until(lambda tab: tab.is_over)
             await tab.decoded()
     assert ENV.encode() not in tab.everything
     assert live.lines is not None
@@ -285,7 +281,7 @@ async def test_secrets_are_shown_only_if_asked_for(tmp_path: Path, is_shown: boo
     path = record_planted(tmp_path / "x.db")
     window = Window(WindowOptions(tmp_path, unredacted=is_shown), tmp_path / "state")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         await tab.decoded()
     visible = [secret for secret in SECRETS if secret.encode() in tab.everything]
     assert bool(visible) == is_shown
@@ -296,7 +292,7 @@ async def test_unknown_blocks_are_refused(window: Window, tmp_path: Path) -> Non
     """A page gets only the blocks that it knows of."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.names[-1] == "entries")
+        await tab.until(lambda tab: tab.is_settled)
         for name in ("c1", "p1", "e1", "g0", "c999999999"):
             assert (await tab.block(name)).status == 404
         for name in ("", "c", "x0", "c01", "c-1", "c1111111111", "c٣", "c0\n", "meta"):
