@@ -16,10 +16,10 @@ from acp_proxy.base.forms import converter
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.data_blocks import compressed
 from acp_proxy.report.report_model import with_clock
-from acp_proxy.store.files.directory import paths, read_id_and_note, statuses
+from acp_proxy.store.files.directory import paths, read_id_and_note
 from acp_proxy.web.changing_facts import ChangingFacts, RecordingFacts
 from acp_proxy.web.growing_rows import GrowingRows
-from acp_proxy.web.recordings_feed import name_of
+from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
 _POLL_S, _REST_S = 0.1, 1.0
@@ -104,7 +104,7 @@ class LivePage:
         identity = None
         while True:
             try:
-                state = self._state()
+                state = state_of(self._path)
                 make = partial(GrowingRows, self._path, unredacted=self._unredacted)
                 rows = self._rows = await self._read(make)
                 is_first, identity = identity is None, rows.reader.recording.id
@@ -114,9 +114,9 @@ class LivePage:
                 await self._begin(is_first=is_first)
                 await self._follow(state)
             except AcpProxyError as e:
-                if self._state():
+                if state_of(self._path):
                     return str(e)
-            if not self._state():
+            if not state_of(self._path):
                 moved = await _in_thread(self._find, identity)
                 if moved is None:
                     return f"{self._path.name} is no longer there; this page keeps what it has"
@@ -160,7 +160,7 @@ class LivePage:
         await self._send_meta(meta)
         self._grown.set()
 
-    async def _follow(self, state: list[tuple[int, int, int]]) -> None:
+    async def _follow(self, state: list[tuple[str, int, int, int]]) -> None:
         """Sends the rows and facts of a recording, until its files change after its end.
 
         Args:
@@ -183,12 +183,12 @@ class LivePage:
                     waits, now_ns = (present, reader.live), rows.waits.elapsed_ns()
                     await self._record("waits", now_ns=now_ns, live=reader.live, waits=present)
             if not reader.live and not has_ended:
-                has_ended, is_asked, state = True, False, self._state()
+                has_ended, is_asked, state = True, False, state_of(self._path)
                 self._grown.set()
                 if not await self._read(rows.is_as_read):
                     await self._again()
                 continue
-            if has_ended and self._state() != state:
+            if has_ended and state_of(self._path) != state:
                 return
             with trio.move_on_after(_POLL_S if reader.live else _REST_S):
                 await self._woken.wait()
@@ -250,10 +250,6 @@ class LivePage:
             self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
         )
         return facts, facts.read()
-
-    def _state(self) -> list[tuple[int, int, int]]:
-        """Returns what changes with the files of the recording; empty if they are gone."""
-        return [(file.st_ino, file.st_size, file.st_mtime_ns) for file in statuses(self._path)]
 
     async def _record(self, name: str, data: bytes = b"", **members: Any) -> None:
         """Sends one record: a line of JSON, and then bytes."""

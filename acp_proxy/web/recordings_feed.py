@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import trio
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.file_names import LOG_SUFFIX
-from acp_proxy.store.files.directory import paths, statuses
+from acp_proxy.store.files.directory import paths, recording_files
+from acp_proxy.store.files.side_files import SHARED_MEMORY
 
 _LOOK_S = 1.0
 """The time between two looks at the directory, in seconds."""
@@ -39,6 +41,23 @@ def named(directory: Path, other: Path | None) -> dict[str, Path]:
     """
     every = {name_of(path): path for path in paths(directory)}
     return every if other is None else {**every, name_of(other): other}
+
+
+def state_of(path: Path) -> list[tuple[str, int, int, int]]:
+    """Returns what changes with the files of a recording, but not if they are read; empty without
+    files.
+
+    Args:
+        path: the recording.
+    """
+    state = []
+    for file in recording_files(path):
+        with suppress(OSError):
+            status = file.stat()
+            # Readers make an empty write-ahead log, and write the index of any such log.
+            if status.st_size and file.name[-4:] != SHARED_MEMORY or file == path:
+                state.append((file.name, status.st_ino, status.st_size, status.st_mtime_ns))
+    return state
 
 
 class RecordingsFeed:
@@ -80,7 +99,7 @@ class RecordingsFeed:
         every = named(self._directory, self._other)
         now, changed = time.monotonic(), []
         for name, path in every.items():
-            state = [(s.st_ino, s.st_size, s.st_mtime_ns) for s in statuses(path)]
+            state = state_of(path)
             known, next_time = self._known.get(name, (None, 0.0))
             if state != known and now >= next_time:
                 changed.append((path, state))
