@@ -51,7 +51,6 @@ class GrowingRows:
 
     def __init__(self, path: Path, *, unredacted: bool) -> None:
         self.reader = RecordingReader(path, unredacted=unredacted)
-        self._was_live = self.reader.live
         self.begin()
 
     def begin(self) -> None:
@@ -87,8 +86,7 @@ class GrowingRows:
             self._place(columns.rows, parts, cells, lines)
             columns.add(row, parts)
             self.last = row["seq"]
-            if self._was_live:
-                self._sum = _added(self._sum, row, parts)
+            self._sum = _added(self._sum, row, parts)
         if columns.rows > known:
             return compressed(*columns.block(cells, lines))
         return None
@@ -151,18 +149,29 @@ class GrowingRows:
                 break
         return kept
 
-    def is_as_read(self) -> bool:
-        """Whether all rows are as they were when they were read, although the recording has ended.
+    def continues(self, earlier: "GrowingRows") -> bool:
+        """Continues after the rows of an earlier reading of the recording, if they are unchanged.
 
-        Later rows may have changed earlier ones, for instance by a secret. The columns that a page
-        derives from later rows do not count.
+        The files may be others: a recorder, or a reader after its end, moves rows from one file to
+        another. Later rows may have changed earlier ones, for instance by a secret. The columns
+        that a page derives from later rows do not count.
+
+        Args:
+            earlier: the earlier reading.
+
+        Returns:
+            Whether the rows are unchanged. If not, all rows have to be sent again.
         """
-        if not self._was_live:
-            return True
-        self._was_live, checksum, reader = False, 0, RowReader(self.reader)
-        for row in self.reader.rows(EVERYTHING):
-            checksum = _added(checksum, row, reader.read(row))
-        return checksum == self._sum
+        checksum = 0
+        for row in takewhile(lambda row: row["seq"] <= earlier.last, self.reader.rows(EVERYTHING)):
+            checksum = _added(checksum, row, self._rows.read(row))
+        if checksum != earlier._sum:
+            self.begin()
+            return False
+        self._sum, self.last, self.columns = checksum, earlier.last, earlier.columns
+        self._cells, self._lines = earlier._cells, earlier._lines
+        self._line_rows, self._line_bytes = earlier._line_rows, earlier._line_bytes
+        return True
 
 
 def _added(checksum: int, row: Row, parts: ReportRow) -> int:

@@ -57,8 +57,8 @@ class LivePage:
         self._news: RecordingFacts | None = None
         """RecordingFacts that were read, but not yet sent."""
         self._begun = 0
-        """How often the page began with the first row."""
-        self._is_closed = self._is_fast = False
+        """How often the facts had to be read without the earlier ones."""
+        self._is_closed = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._grown, self._woken = trio.Event(), trio.Event()
@@ -101,17 +101,24 @@ class LivePage:
 
     async def _serve(self) -> str:
         """Sends the recording until it is gone; returns why it is gone."""
-        identity = None
+        identity, earlier = None, None
         while True:
             try:
                 state = state_of(self._path)
-                make = partial(GrowingRows, self._path, unredacted=self._unredacted)
-                rows = self._rows = await self._read(make)
-                is_first, identity = identity is None, rows.reader.recording.id
-                if is_first:
+                rows, is_continued = await _in_thread(self._open, earlier)
+                async with self._reading:
+                    self._rows = rows
+                identity = rows.reader.recording.id
+                if earlier is None:
                     await self._record("hello", stream=self._number, live=rows.reader.live,
                                        unredacted=self._unredacted)  # fmt: skip
-                await self._begin(is_first=is_first)
+                else:
+                    earlier.reader.close()
+                if is_continued:
+                    self._read_facts_anew()
+                else:
+                    await self._begin(is_first=earlier is None)
+                earlier = rows
                 await self._follow(state)
             except AcpProxyError as e:
                 if state_of(self._path):
@@ -123,6 +130,11 @@ class LivePage:
                 self._path = moved
                 await self._record("moved", to=name_of(moved))
 
+    def _open(self, earlier: GrowingRows | None) -> tuple[GrowingRows, bool]:
+        """Opens the recording; also returns whether the rows that were sent are still right."""
+        rows = GrowingRows(self._path, unredacted=self._unredacted)
+        return rows, earlier is not None and rows.continues(earlier)
+
     def _find(self, identity: str | None) -> Path | None:
         """Returns the path to which the recording was moved within its directory, or None."""
         for path in paths(self._path.parent):
@@ -132,11 +144,11 @@ class LivePage:
 
     async def _begin(self, *, is_first: bool) -> None:
         """Begins with the first row; a page that has rows forgets them."""
+        self._read_facts_anew()
         if not is_first:
             await self._record("reset")
         reader = self._rows.reader
-        recording, self._facts, self._news = reader.recording, None, None
-        self._begun += 1
+        recording = reader.recording
         self._members = -1
         """How many messages of batches the page knows of."""
         has_times = recording.knows("durations")
@@ -158,17 +170,20 @@ class LivePage:
             },
         }
         await self._send_meta(meta)
+
+    def _read_facts_anew(self) -> None:
+        self._facts, self._news = None, None
+        self._begun += 1
         self._grown.set()
 
     async def _follow(self, state: list[tuple[str, int, int, int]]) -> None:
-        """Sends the rows and facts of a recording, until its files change after its end.
+        """Sends the rows and facts of a recording, until it ends, or its files change afterwards.
 
         Args:
             state: the state of the files before they were opened.
         """
         rows, reader = self._rows, self._rows.reader
-        asked_at, was_live, waits = -1.0, reader.live, None
-        is_asked, has_ended = False, not was_live
+        asked_at, was_live, waits, is_asked = -1.0, reader.live, None, False
         while True:
             await self._read(reader.refresh)
             if rows.has_changed:
@@ -182,13 +197,7 @@ class LivePage:
                 if (present, reader.live) != waits:
                     waits, now_ns = (present, reader.live), rows.waits.elapsed_ns()
                     await self._record("waits", now_ns=now_ns, live=reader.live, waits=present)
-            if not reader.live and not has_ended:
-                has_ended, is_asked, state = True, False, state_of(self._path)
-                self._grown.set()
-                if not await self._read(rows.is_as_read):
-                    await self._again()
-                continue
-            if has_ended and state_of(self._path) != state:
+            if not reader.live and (was_live or state_of(self._path) != state):
                 return
             with trio.move_on_after(_POLL_S if reader.live else _REST_S):
                 await self._woken.wait()
