@@ -112,11 +112,12 @@ class AddressFile:
         write the file.
         """
         with (
-            suppress(OSError, ValueError, TypeError, AttributeError, KeyError),
+            suppress(OSError, ValueError, TypeError, KeyError),
             open(self.path, opener=_open_without_links) as file,
         ):
             if _is_private(os.fstat(file.fileno()), stat.S_IFREG):
-                address = converter.structure(json.load(file), Address)
+                kept = json.load(file)
+                address = Address(int(kept["port"]), str(kept["token"]), float(kept["made_at"]))
                 return None if address.is_old else address
         return None
 

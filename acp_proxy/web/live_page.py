@@ -58,7 +58,7 @@ class LivePage:
         """RecordingFacts that were read, but not yet sent."""
         self._begun = 0
         """How often the facts had to be read without the earlier ones."""
-        self._is_closed = False
+        self._is_closed = self._is_fast = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._grown, self._woken = trio.Event(), trio.Event()

@@ -196,18 +196,10 @@ class LiveTab:
             if holds(self):
                 return
 
-    async def until_whole(self, rows: int) -> None:
-        """Reads records until there are so many rows, and the facts about them."""
-        await self.until(
-            lambda tab: (
-                tab.names[-1] == "entries" and tab.meta.get("rows") == rows and self.has_facts
-            )
-        )
-
     @property
-    def has_facts(self) -> bool:
-        """Whether the facts are about all rows so far."""
-        return not self.meta.get("partial", False)
+    def rows(self) -> int:
+        """The number of rows so far."""
+        return int(self.meta.get("rows", 0))
 
     @property
     def is_settled(self) -> bool:
