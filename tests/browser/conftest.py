@@ -10,6 +10,8 @@ import pytest
 from tests.browser.hostile import record_hostile
 from tests.browser.truth import report
 from tests.browser.watching import Visitor
+from tests.support.live_window import serve_window
+from tests.support.shipped_recordings import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.browser.watching import Visit
+    from tests.support.live_window import LiveWindow
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -79,3 +82,22 @@ def visit(browser: Browser) -> Iterator[Visitor]:
     """Opens pages in windows that note each dialog, request, navigation and error."""
     with Visitor(browser) as visitor:
         yield visitor
+
+
+@pytest.fixture
+def live_window(tmp_path: Path) -> Iterator[LiveWindow]:
+    """A server of the live window on a directory of its own, which has no recordings yet."""
+    (tmp_path / "recordings").mkdir()
+    with serve_window(tmp_path / "recordings", tmp_path / "state") as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def shipped_window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveWindow]:
+    """A server of the live window on copies of the shipped recordings. No test changes them."""
+    base = tmp_path_factory.mktemp("shipped")
+    (base / "recordings").mkdir()
+    for path in SHIPPED:
+        shutil.copy(path, base / "recordings")
+    with serve_window(base / "recordings", base / "state") as running:
+        yield running
