@@ -163,13 +163,11 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
     """Serves the window until Ctrl-C."""
     import trio
 
-    from acp_proxy.explain.show.listed_recordings import listed, listed_form
     from acp_proxy.web.access import Guard
+    from acp_proxy.web.list_entry import list_entry
     from acp_proxy.web.server import WindowApp, run
 
-    def describe(path: Path) -> dict[str, Any]:
-        return listed_form(*listed([path], unredacted=options.unredacted))
-
+    describe = partial(list_entry, unredacted=options.unredacted)
     window = WindowApp(options, Guard(file, address, warn), describe)
     with contextlib.suppress(OSError):
         os.nice(5)  # a conversation that is watched comes first

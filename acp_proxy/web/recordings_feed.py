@@ -1,11 +1,13 @@
 """The list of recordings as a stream: each recording once, and again whenever it has changed."""
 
+import hashlib
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import trio
 
@@ -19,6 +21,9 @@ _LOOK_S = 1.0
 """The time between two looks at the directory, in seconds."""
 _SHARE = 20
 """A recording that changes all the time is read again after this multiple of the time it took."""
+_REST_S, _REST_SHARE, _LONGEST_REST_S = 2.0, 100, 60.0
+"""A running recording that does not change is also read again, since waits grow and recorders die:
+after `_REST_S`, or after `_REST_SHARE` times the time it took, but at most `_LONGEST_REST_S`."""
 _TOGETHER = 10
 """The largest number of recordings in one line."""
 
@@ -55,9 +60,22 @@ def state_of(path: Path) -> list[tuple[str, int, int, int]]:
         with suppress(OSError):
             status = file.stat()
             # Readers make an empty write-ahead log, and write the index of any such log.
-            if status.st_size and file.name[-4:] != SHARED_MEMORY or file == path:
+            if (status.st_size and file.name[-4:] != SHARED_MEMORY) or file == path:
                 state.append((file.name, status.st_ino, status.st_size, status.st_mtime_ns))
     return state
+
+
+class _Reading(NamedTuple):
+    """The last reading of a recording."""
+
+    state: Any
+    """The numbers, sizes and times of its files."""
+    at: float
+    """When it may be read again if it changes."""
+    rest_until: float
+    """When it is read again if it does not change."""
+    digest: bytes
+    """A digest of its entry in the list."""
 
 
 class RecordingsFeed:
@@ -67,18 +85,25 @@ class RecordingsFeed:
         directory: the directory.
         other: a recording outside of the directory; None if there is none.
         describe: returns what the list shows of a recording; called in a thread.
+        unredacted: whether secrets are shown.
     """
 
     def __init__(
-        self, directory: Path, other: Path | None, describe: Callable[[Path], dict[str, Any]]
+        self,
+        directory: Path,
+        other: Path | None,
+        describe: Callable[[Path], dict[str, Any]],
+        *,
+        unredacted: bool,
     ) -> None:
         self._directory, self._other, self._describe = directory, other, describe
-        self._known: dict[str, tuple[Any, float]] = {}
-        """For each recording, by its name: the state of its files, and when it may be read again.
-        """
+        self._unredacted = unredacted
+        self._known: dict[str, _Reading] = {}
+        """The last reading of each recording, by its name."""
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yields lines of JSON without end."""
+        is_first = True
         while True:
             present = await trio.to_thread.run_sync(self._changed, abandon_on_cancel=True)
             names, changed = present
@@ -87,11 +112,15 @@ class RecordingsFeed:
                 del self._known[name]
             while changed:
                 some, changed = changed[:_TOGETHER], changed[_TOGETHER:]
-                entries = [await self._entry(path, state) for path, state in some]
-                yield _line(entries, removed, complete=not changed)
+                read = [await self._entry(path, state) for path, state in some]
+                entries = [entry for entry in read if entry is not None]
+                if entries or removed:
+                    yield self._line(entries, removed, complete=not changed)
+                    is_first = False
                 removed = []
-            if removed:
-                yield _line([], removed, complete=True)
+            if removed or is_first:
+                yield self._line([], removed, complete=True)
+                is_first = False
             await trio.sleep(_LOOK_S)
 
     def _changed(self) -> tuple[set[str], list[tuple[Path, Any]]]:
@@ -100,26 +129,31 @@ class RecordingsFeed:
         now, changed = time.monotonic(), []
         for name, path in every.items():
             state = state_of(path)
-            known, next_time = self._known.get(name, (None, 0.0))
-            if state != known and now >= next_time:
+            known = self._known.get(name)
+            if known is None or now >= (known.at if state != known.state else known.rest_until):
                 changed.append((path, state))
         changed.sort(key=lambda pair: (_has_log(pair[0]), pair[0].name), reverse=True)
         return {*every}, changed
 
-    async def _entry(self, path: Path, state: Any) -> dict[str, Any]:
-        began = trio.current_time()
+    async def _entry(self, path: Path, state: Any) -> dict[str, Any] | None:
+        """Reads a recording; returns None if the list shows the same as before."""
+        name, began = name_of(path), trio.current_time()
         entry = await trio.to_thread.run_sync(self._describe, path, abandon_on_cancel=True)
-        took_s = trio.current_time() - began
-        name = name_of(path)
-        self._known[name] = state, time.monotonic() + _SHARE * took_s
-        return {"name": name, **entry}
+        took_s, now = trio.current_time() - began, time.monotonic()
+        rest_s = min(max(_REST_S, _REST_SHARE * took_s), _LONGEST_REST_S)
+        rest_until = now + rest_s if entry["live"] else math.inf
+        digest = hashlib.sha256(encode_json(converter.unstructure(entry))).digest()
+        before = self._known.get(name)
+        self._known[name] = _Reading(state, now + _SHARE * took_s, rest_until, digest)
+        is_same = before is not None and before.digest == digest
+        return None if is_same else {"name": name, **entry}
+
+    def _line(self, entries: list[dict[str, Any]], removed: list[str], *, complete: bool) -> bytes:
+        value = {"recordings": entries, "removed": removed, "complete": complete}
+        value["unredacted"] = self._unredacted
+        return encode_json(converter.unstructure(value)) + b"\n"
 
 
 def _has_log(path: Path) -> bool:
     """Whether a recording has a log; then its recorder probably runs."""
     return Path(f"{path}{LOG_SUFFIX}").exists()
-
-
-def _line(entries: list[dict[str, Any]], removed: list[str], *, complete: bool) -> bytes:
-    value = {"recordings": entries, "removed": removed, "complete": complete}
-    return encode_json(converter.unstructure(value)) + b"\n"

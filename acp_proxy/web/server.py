@@ -115,7 +115,10 @@ class WindowApp:
 
     async def recordings(self, _request: Request) -> Any:
         """Answers with the list of recordings, and later with each change of it."""
-        feed = RecordingsFeed(self.options.directory, self.options.other, self.describe)
+        options = self.options
+        feed = RecordingsFeed(
+            options.directory, options.other, self.describe, unredacted=options.unredacted
+        )
         return Lines(feed.lines())
 
     async def live(self, request: Request) -> Any:
