@@ -39,7 +39,8 @@ LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/start.js", "search/worker.js"
 """The paths of three scripts: the loader, which runs first, the report, and the search worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
-_WINDOW_SCRIPT, _WINDOW_STYLE = "window/window.js", "window/window.css"
+_WINDOW_SCRIPT = "window/window.js"
+_WINDOW_STYLES = ("window/window.css", "window/all_recordings.css")
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
@@ -95,7 +96,7 @@ def window_page() -> bytes:
         NotJoined: a module of the front end cannot be part of a page.
     """
     made, script, (compared, look) = assets(), read_script(_WINDOW_SCRIPT), comparison_assets()
-    style = made.style + read_style([_WINDOW_STYLE])
+    style = made.style + read_style(_WINDOW_STYLES)
     policy = content_policy((made.loader, script, compared), (style, look), connects="'self'")
     head = rendered("web.html.j2", (), style, policy=policy, step_ns=0)
     return b"".join([*head, *_end(made, script)])

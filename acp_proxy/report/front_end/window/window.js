@@ -1,4 +1,5 @@
-// Starts the live window: shows the recording that the path of the address names.
+// Starts the live window: shows the recording that the path of the address names, or all.
+import { AllRecordings } from "./all_recordings.js";
 import { Connection } from "./connection.js";
 import { LiveRecording } from "./live_recording.js";
 
@@ -12,7 +13,7 @@ function startWindow() {
   if (name) {
     const live = new LiveRecording(new Connection(), decodeURIComponent(name), { root, head, bar });
     void live.run();
-  }
+  } else void new AllRecordings(new Connection(), { root, head }).run();
 }
 
 startWindow();

@@ -1,0 +1,110 @@
+// The recordings of the list: their order, the filters, links and commands. Nothing here needs the
+// page.
+import { shellWord, visibleText } from "../shell/words.js";
+
+/**
+ * @typedef {object} Entry a recording, as the server describes it
+ * @property {string} name of its file, by which the server knows it
+ * @property {string} path
+ * @property {any} recording its row; null if it cannot be read
+ * @property {boolean} live
+ * @property {string | null} problem
+ * @property {any[] | null} findings
+ * @property {string} result what happened, in words
+ * @property {"error" | "warning" | ""} severity
+ * @property {string} agent
+ * @property {string} client
+ * @property {string} project
+ * @property {string} prompt
+ * @property {number} [turns]
+ * @property {string} took
+ * @property {string} tokens_text
+ * @property {string} started_at
+ * @property {boolean} [is_imported] whether only the time of its import is known
+ * @property {string} note
+ *
+ * @typedef {{agent: string, problem: string, since: string, text: string, q: string}} Choice what
+ * the reader has chosen; an empty text is no choice. `q` is searched for in all recordings.
+ */
+
+const DAY_MS = 86_400_000;
+/** @type {[number, string][]} */
+const UNITS = [[DAY_MS, "d"], [3_600_000, "h"], [60_000, "min"]];
+/** @type {Record<string, string>} */
+export const PROBLEMS = {
+  "": "any result", running: "running", failed: "failed", warned: "with a warning", fine: "fine",
+};
+/** @type {Record<string, string>} */
+export const TIMES = { "": "any time", today: "today", week: "last 7 days" };
+const NO_CHOICE = { agent: "", problem: "", since: "", text: "", q: "" };
+
+/** Running ones first, then the newest, and unreadable ones last. @param {Entry} a @param {Entry} b */
+export function inOrder(a, b) {
+  if (a.live !== b.live) return a.live ? -1 : 1;
+  if (a.started_at !== b.started_at) return a.started_at > b.started_at ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
+}
+
+/** The name of an agent, without its version. @param {Entry} entry */
+export const agentOf = ({ agent, recording }) => recording?.agent_name || agent;
+
+/** @param {Entry} entry @returns {string} a key of `PROBLEMS` */
+const problemOf = ({ live, severity }) =>
+  severity === "error" ? "failed" : severity === "warning" ? "warned" : live ? "" : "fine";
+
+/**
+ * Whether a recording is one of those that the reader has chosen.
+ * @param {Entry} entry @param {Choice} choice @param {number} now in milliseconds since 1970
+ */
+export function isChosen(entry, { agent, problem, since, text }, now) {
+  const start = { today: new Date(now).setHours(0, 0, 0, 0), week: now - 7 * DAY_MS }[since];
+  if (start !== undefined && !(Date.parse(entry.started_at) >= start)) return false;
+  if (agent !== "" && agentOf(entry) !== agent) return false;
+  if (problem === "running" ? !entry.live : problem && problemOf(entry) !== problem) return false;
+  const { prompt, name, project, note, recording } = entry;
+  const searched = [prompt, name, recording?.name, project, note].join("\n").toLowerCase();
+  return text.toLowerCase().split(/\s+/).every((word) => searched.includes(word));
+}
+
+/** How long ago a time was, as `acp-proxy list` says it. @param {number} past in milliseconds */
+export function timeAgo(past) {
+  const [size, unit] = UNITS.find(([ms]) => past >= ms) ?? [];
+  if (!(past >= 0 && past < 7 * DAY_MS)) return "";
+  return size ? `${Math.floor(past / size)} ${unit} ago` : "just now";
+}
+
+/** The day of a time in the reader's zone, such as 2025-06-15. @param {Date} time */
+export const dayOf = (time) => [time.getFullYear(), time.getMonth() + 1, time.getDate()]
+  .map((part) => String(part).padStart(2, "0")).join("-");
+
+/** @param {string} hash @returns {Choice} */
+export function readChoice(hash) {
+  const values = new URLSearchParams(hash.replace(/^#/, ""));
+  const given = Object.keys(NO_CHOICE).map((name) => [name, values.get(name) ?? ""]);
+  const choice = Object.fromEntries(given);
+  const isKnown = choice.problem in PROBLEMS && choice.since in TIMES;
+  return isKnown ? choice : { ...choice, problem: "", since: "" };
+}
+
+/**
+ * A fragment of an address, with the members that are not empty.
+ * @param {Record<string, string | number>} values
+ */
+export const fragmentOf = (values) => `#${new URLSearchParams(Object.entries(values)
+  .filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]))}`;
+
+/**
+ * The address of the page of a recording.
+ * @param {string} token @param {string} name @param {Record<string, string | number>} [place]
+ */
+export const pageOf = (token, name, place = {}) =>
+  `/r/${encodeURIComponent(name)}${fragmentOf({ token, ...place })}`;
+
+/**
+ * A command for a POSIX shell; null if a word has characters that cannot be seen, since a terminal
+ * might act on them.
+ * @param {string[]} words
+ */
+export const commandLine = (words) =>
+  words.some((word) => /[\n\t]/.test(word) || visibleText(word) !== word) ? null
+    : words.map(shellWord).join(" ");
