@@ -1,16 +1,16 @@
 // The page of all recordings: the list, which follows the directory, filters, and the search in all.
-import { button, clear, div, h, setAttribute, span } from "../shell/dom.js";
+import { button, clear, div, h, span } from "../shell/dom.js";
 import { countInWords, messageOf } from "../shell/words.js";
 import { AllSearch } from "./all_search.js";
 import { Refusal, recordsOf } from "./connection.js";
-import { COLUMNS, ListRow } from "./list_row.js";
-import { PROBLEMS, TIMES, agentOf, fragmentOf, inOrder, isChosen, readChoice } from "./listed.js";
+import { LISTED_FACTS, ListRow } from "./list_row.js";
+import { OUTCOMES, PERIODS, agentOf, fragmentOf, inOrder, isChosen, readChoice } from "./listed.js";
 import { Task } from "./task.js";
 
 /** The times between two attempts to connect: each is twice as long as the one before. */
 const SOONEST_MS = 250;
 const LATEST_MS = 4000;
-const DRAWN_AFTER_MS = 60;
+const LISTED_AFTER_MS = 60;
 const WRITTEN_AFTER_MS = 250;
 const TICK_OF_LIST_MS = 1000;
 /** The words "3 min ago" are written again after so many ticks. */
@@ -29,6 +29,11 @@ export class AllRecordings {
   timers = { draw: 0, write: 0 };
   ticks = 0;
   choice = readChoice(location.hash);
+  words = fieldFor("Filter by prompt, name or project", "Filter: prompt, name, project");
+  query = fieldFor("Search in all recordings", "Search in all recordings");
+  agents = selectFor("Agent", { "": "any agent" });
+  problems = selectFor("Result", OUTCOMES);
+  times = selectFor("Time", PERIODS);
 
   /**
    * @param {import("./connection.js").Connection} connection
@@ -43,7 +48,7 @@ export class AllRecordings {
       (text) => void this.task.copy(["acp-proxy", "search", "--", text, ...this.directory()]));
     this.comparing = button("", () => this.compare(), { class: "comparing" });
     this.empty = div("empty");
-    const titles = COLUMNS.map(([name, title]) =>
+    const titles = LISTED_FACTS.map(([name, title]) =>
       h("span", { role: "columnheader", class: `chat-${name}` }, title));
     const corner = (/** @type {string} */ name, /** @type {string} */ words) =>
       h("span", { role: "columnheader", class: `chat-${name}` }, span("visually-hidden", words));
@@ -62,28 +67,17 @@ export class AllRecordings {
   }
 
   tools() {
-    const change = () => this.change();
-    const field = (/** @type {string} */ label, /** @type {string} */ hint) =>
-      h("input", { type: "search", "aria-label": label, placeholder: hint, spellcheck: "false",
-        autocomplete: "off" });
-    this.words = field("Filter by prompt, name or project", "Filter: prompt, name, project");
-    this.words.addEventListener("input", change);
-    this.query = field("Search in all recordings", "Search in all recordings");
-    /** @param {string} label @param {Record<string, string>} choices */
-    const select = (label, choices) =>
-      h("select", { "aria-label": label, on: { change } }, optionsOf(choices));
-    this.agents = select("Agent", { "": "any agent" });
-    this.problems = select("Result", PROBLEMS);
-    this.times = select("Time", TIMES);
-    const submit = (/** @type {Event} */ event) => {
-      event.preventDefault();
+    this.words.addEventListener("input", () => this.change());
+    const selects = [this.agents, this.problems, this.times];
+    for (const one of selects) one.addEventListener("change", () => this.change());
+    const start = () => {
       this.change();
       void this.search.run(this.choice.q);
     };
-    const form = h("form", { class: "field", role: "search", on: { submit } }, this.query,
-      h("button", { type: "submit" }, "Search"));
-    const fields = [span("field", this.words), this.agents, this.problems, this.times, form];
-    return div("tools", fields, this.comparing, this.task.element);
+    this.query.addEventListener("keydown", ({ key }) => key === "Enter" && start());
+    const search = h("span", { class: "field", role: "search" }, this.query,
+      button("Search", start));
+    return div("tools", span("field", this.words), selects, search, this.comparing, this.task.element);
   }
 
   /** Reads the stream of entries, and connects again when it breaks. */
@@ -147,7 +141,7 @@ export class AllRecordings {
   }
 
   drawLater() {
-    this.timers.draw ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS);
+    this.timers.draw ||= window.setTimeout(() => this.draw(), LISTED_AFTER_MS);
   }
 
   /** Puts the rows in order, and shows those that the reader has chosen. */
@@ -299,7 +293,7 @@ export class AllRecordings {
     else if (isTyping) return;
     else if (key === "/") this.words.select();
     else if (key === "f") this.query.select();
-    else if (key in STEPS) this.step(STEPS[key]);
+    else if (key in LINK_STEPS) this.step(LINK_STEPS[key]);
     else return;
     event.preventDefault();
   }
@@ -314,7 +308,14 @@ export class AllRecordings {
 }
 
 /** @type {Record<string, number>} */
-const STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
+const LINK_STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
+
+/** @param {string} label @param {string} hint */
+const fieldFor = (label, hint) => h("input", { type: "search", "aria-label": label,
+  placeholder: hint, spellcheck: "false", autocomplete: "off" });
+
+/** @param {string} label @param {Record<string, string>} choices */
+const selectFor = (label, choices) => h("select", { "aria-label": label }, optionsOf(choices));
 
 /** @param {Record<string, string>} choices */
 const optionsOf = (choices) =>

@@ -4,12 +4,12 @@ import { dayOf, pageOf, timeAgo } from "./listed.js";
 import { waitInWords } from "./waits_bar.js";
 
 /** The columns with recorded facts, and their titles. @type {[string, string][]} */
-export const COLUMNS = [
+export const LISTED_FACTS = [
   ["result", "What happened"], ["prompt", "Prompt"], ["agent", "Agent"], ["client", "Client"],
   ["project", "Project"], ["turns", "Turns"], ["took", "Took"], ["tokens", "Tokens"], ["when", "When"],
 ];
 /** The sign and the words for a severity. @type {Record<string, [string, string, string]>} */
-const MARKS = { error: ["trouble", "✗", "failed"], warning: ["caution", "!", "with a warning"] };
+const SEVERITY_SIGNS = { error: ["trouble", "✗", "failed"], warning: ["caution", "!", "with a warning"] };
 
 export class ListRow {
   /**
@@ -24,7 +24,7 @@ export class ListRow {
     this.link = h("a", { class: "chat-link" });
     this.link.href = pageOf(token, name);
     /** @type {Record<string, HTMLElement>} */
-    this.cells = Object.fromEntries(COLUMNS.map(([column]) =>
+    this.cells = Object.fromEntries(LISTED_FACTS.map(([column]) =>
       [column, h("span", { role: "cell", class: `chat-${column}` })]));
     const menu = task.menu(`Save or copy ${name}`, () => this.entry);
     this.element = h("div", { role: "row", class: "chat" },
@@ -38,7 +38,7 @@ export class ListRow {
   update(entry) {
     this.entry = entry;
     const { name, live, severity, result, prompt, problem, findings, note, client } = entry;
-    const mark = MARKS[severity];
+    const mark = SEVERITY_SIGNS[severity];
     const isBad = severity !== "";
     clear(this.cells.result,
       live && sign(`mark ${isBad ? "" : "good"}`, "●", "running"), mark && sign(...mark), " ",

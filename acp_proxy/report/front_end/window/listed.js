@@ -31,11 +31,11 @@ const DAY_MS = 86_400_000;
 /** @type {[number, string][]} */
 const UNITS = [[DAY_MS, "d"], [3_600_000, "h"], [60_000, "min"]];
 /** @type {Record<string, string>} */
-export const PROBLEMS = {
+export const OUTCOMES = {
   "": "any result", running: "running", failed: "failed", warned: "with a warning", fine: "fine",
 };
 /** @type {Record<string, string>} */
-export const TIMES = { "": "any time", today: "today", week: "last 7 days" };
+export const PERIODS = { "": "any time", today: "today", week: "last 7 days" };
 const NO_CHOICE = { agent: "", problem: "", since: "", text: "", q: "" };
 
 /** Running ones first, then the newest, and unreadable ones last. @param {Entry} a @param {Entry} b */
@@ -48,7 +48,7 @@ export function inOrder(a, b) {
 /** The name of an agent, without its version. @param {Entry} entry */
 export const agentOf = ({ agent, recording }) => recording?.agent_name || agent;
 
-/** @param {Entry} entry @returns {string} a key of `PROBLEMS` */
+/** @param {Entry} entry @returns {string} a key of `OUTCOMES` */
 const problemOf = ({ live, severity }) =>
   severity === "error" ? "failed" : severity === "warning" ? "warned" : live ? "" : "fine";
 
@@ -82,7 +82,7 @@ export function readChoice(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
   const given = Object.keys(NO_CHOICE).map((name) => [name, values.get(name) ?? ""]);
   const choice = Object.fromEntries(given);
-  const isKnown = choice.problem in PROBLEMS && choice.since in TIMES;
+  const isKnown = choice.problem in OUTCOMES && choice.since in PERIODS;
   return isKnown ? choice : { ...choice, problem: "", since: "" };
 }
 
@@ -90,8 +90,10 @@ export function readChoice(hash) {
  * A fragment of an address, with the members that are not empty.
  * @param {Record<string, string | number>} values
  */
-export const fragmentOf = (values) => `#${new URLSearchParams(Object.entries(values)
-  .filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]))}`;
+export function fragmentOf(values) {
+  const given = Object.entries(values).filter(([, value]) => value !== "");
+  return `#${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
 
 /**
  * The address of the page of a recording.

@@ -47,7 +47,7 @@ export class Task {
     try {
       await this.connection.prove(signal);
       const response = await this.connection.get(path, values, signal);
-      const [parts, reader] = [/** @type {Uint8Array<ArrayBuffer>[]} */ ([]), readerOf(response)];
+      const [parts, reader] = [/** @type {Uint8Array<ArrayBuffer>[]} */ ([]), bodyReader(response)];
       for (let size = 0, read = await reader.read(); !read.done; read = await reader.read()) {
         parts.push(read.value);
         size += read.value.length;
@@ -141,5 +141,5 @@ export class Task {
 }
 
 /** @param {Response} response */
-const readerOf = (response) =>
+const bodyReader = (response) =>
   /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).getReader();
