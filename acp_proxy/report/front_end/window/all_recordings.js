@@ -172,6 +172,8 @@ export class AllRecordings {
     this.count.textContent = counts.filter(Boolean).join(" · ");
     document.title = `${running > 0 ? `● ${running} running · ` : ""}Recordings`;
     this.table.hidden = shown === 0;
+    const hasTokens = rows.some(({ entry }) => entry.tokens_text !== "");
+    this.table.classList.toggle("no-tokens", !hasTokens);
     this.drawAgents(rows);
     this.drawEmpty(rows.length, shown);
     this.drawComparing();
@@ -212,7 +214,7 @@ export class AllRecordings {
   drawComparing() {
     const { length } = this.ticked;
     this.comparing.disabled = length < COMPARED;
-    this.comparing.textContent = `Compare ${length} of ${COMPARED} ticked`;
+    this.comparing.textContent = length < COMPARED ? "Tick two to compare" : "Compare";
   }
 
   /** @param {ListRow} row */

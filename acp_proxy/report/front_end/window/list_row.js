@@ -41,7 +41,8 @@ export class ListRow {
     const mark = SEVERITY_SIGNS[severity];
     const isBad = severity !== "";
     clear(this.cells.result,
-      live && sign(`mark ${isBad ? "" : "good"}`, "●", "running"), mark && sign(...mark), " ",
+      live && sign(`mark ${isBad ? "" : "good"}`, "●", "running"),
+      mark ? sign(...mark) : !live && span(""), " ",
       span(mark?.[0] ?? (live ? "good" : "faint"), live ? `running: ${result}` : result));
     const why = [problem, ...(findings ?? []).map(({ text }) => text)].filter(Boolean);
     setAttribute(this.cells.result, "title", why.join("\n") || null);
