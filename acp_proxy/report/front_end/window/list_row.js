@@ -37,23 +37,23 @@ export class ListRow {
   /** @param {Entry} entry */
   update(entry) {
     this.entry = entry;
-    const { name, live, severity, result, prompt, problem, findings, note, client } = entry;
+    const { name, live, severity, result, prompt, problem, findings, note } = entry;
+    const { agent, client, project, turns = 0, took, tokens_text: tokens } = entry;
     const mark = SEVERITY_SIGNS[severity];
     const isBad = severity !== "";
     clear(this.cells.result,
       live && sign(`mark ${isBad ? "" : "good"}`, "●", "running"),
       mark ? sign(...mark) : !live && span(""), " ",
       span(mark?.[0] ?? (live ? "good" : "faint"), live ? `running: ${result}` : result));
-    const why = [problem, ...(findings ?? []).map(({ text }) => text)].filter(Boolean);
-    setAttribute(this.cells.result, "title", why.join("\n") || null);
+    // The link covers the row, so its title has what the columns cut.
+    const why = (findings ?? []).map(({ text }) => text);
+    const clock = entry.started_at && new Date(entry.started_at).toLocaleString();
+    const full = [name, clock, note, agent, client, entry.recording?.cwd, problem, ...why];
     clear(this.link, prompt ? h("bdi", null, prompt) : span("faint", h("bdi", null, name)));
-    setAttribute(this.link, "title", [name, note].filter(Boolean).join("\n"));
-    const { agent, project, turns = 0, took, tokens_text: tokens } = entry;
+    setAttribute(this.link, "title", full.filter(Boolean).join("\n"));
     for (const [column, text] of Object.entries({ agent, client, project, took, tokens })) {
       clear(this.cells[column], h("bdi", null, text));
-      setAttribute(this.cells[column], "title", text || null);
     }
-    setAttribute(this.cells.project, "title", entry.recording?.cwd ?? null);
     this.cells.turns.textContent = turns > 0 ? String(turns) : "";
     this.keepTime(Date.now());
   }
@@ -66,7 +66,7 @@ export class ListRow {
     const past = now - began.getTime();
     const words = `${is_imported ? "imported " : ""}${timeAgo(past) || dayOf(began)}`;
     const { when, took } = this.cells;
-    if (when.textContent !== words) clear(when, h("time", { title: began.toLocaleString() }, words));
+    if (when.textContent !== words) clear(when, h("time", { datetime: started_at }, words));
     if (live) took.textContent = waitInWords(past * 1e6);
   }
 }

@@ -82,8 +82,9 @@ export function readChoice(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
   const given = Object.keys(NO_CHOICE).map((name) => [name, values.get(name) ?? ""]);
   const choice = Object.fromEntries(given);
-  const isKnown = choice.problem in OUTCOMES && choice.since in PERIODS;
-  return isKnown ? choice : { ...choice, problem: "", since: "" };
+  if (!Object.hasOwn(OUTCOMES, choice.problem)) choice.problem = "";
+  if (!Object.hasOwn(PERIODS, choice.since)) choice.since = "";
+  return choice;
 }
 
 /**
