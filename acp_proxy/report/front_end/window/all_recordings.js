@@ -1,15 +1,16 @@
 // The page of all recordings: the list, which follows the directory, filters, and the search in all.
-import { button, clear, div, h, span } from "../shell/dom.js";
+import { clear, h } from "../shell/dom.js";
 import { countInWords, messageOf } from "../shell/words.js";
 import { AllSearch } from "./all_search.js";
 import { Refusal, recordsOf } from "./connection.js";
-import { LISTED_FACTS, ListRow } from "./list_row.js";
-import { OUTCOMES, PERIODS, agentOf, fragmentOf, inOrder, isChosen, readChoice } from "./listed.js";
+import { ListRow } from "./list_row.js";
+import { agentOf, fragmentOf, inOrder, isChosen, readChoice } from "./listed.js";
 import { Task } from "./task.js";
 
 /** The times between two attempts to connect: each is twice as long as the one before. */
 const SOONEST_MS = 250;
 const LATEST_MS = 4000;
+/** Changes are drawn, and the address is written, this long after the first of them. */
 const LISTED_AFTER_MS = 60;
 const WRITTEN_AFTER_MS = 250;
 const TICK_OF_LIST_MS = 1000;
@@ -18,6 +19,9 @@ const TICKS_OF_AGE = 20;
 /** Two recordings can be compared. */
 const COMPARED = 2;
 const REFUSED_TOKEN = 401;
+const NO_FILTERS = { agent: "", problem: "", since: "", text: "" };
+/** @type {Record<string, number>} */
+const LINK_STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
 export class AllRecordings {
   /** @type {Map<string, ListRow>} */
@@ -26,58 +30,50 @@ export class AllRecordings {
   ticked = [];
   /** Whether all recordings were read once. */
   isComplete = false;
-  timers = { draw: 0, write: 0 };
+  drawing = 0;
+  writing = 0;
   ticks = 0;
-  choice = readChoice(location.hash);
-  words = fieldFor("Filter by prompt, name or project", "Filter: prompt, name, project");
-  query = fieldFor("Search in all recordings", "Search in all recordings");
-  agents = selectFor("Agent", { "": "any agent" });
-  problems = selectFor("Result", OUTCOMES);
-  times = selectFor("Time", PERIODS);
+  choice = readChoice("");
 
   /**
    * @param {import("./connection.js").Connection} connection
    * @param {{root: HTMLElement, head: HTMLElement}} places empty elements
    */
   constructor(connection, { root, head }) {
-    this.connection = connection;
-    this.task = new Task(connection);
-    this.count = h("span", { class: "faint", role: "status" });
-    this.message = h("p", { class: "message trouble", role: "alert", hidden: true });
-    this.search = new AllSearch(connection, (name) => this.titleOf(name),
-      (text) => void this.task.copy(["acp-proxy", "search", "--", text, ...this.directory()]));
-    this.comparing = button("", () => this.compare(), { class: "comparing" });
-    this.empty = div("empty");
-    const titles = LISTED_FACTS.map(([name, title]) =>
-      h("span", { role: "columnheader", class: `chat-${name}` }, title));
-    const corner = (/** @type {string} */ name, /** @type {string} */ words) =>
-      h("span", { role: "columnheader", class: `chat-${name}` }, span("visually-hidden", words));
-    this.top = h("div", { class: "chat chats-top", role: "row" },
-      corner("box", "Compare"), titles, corner("menu", "Save or copy"));
-    this.body = h("div", { role: "rowgroup" });
-    this.table = h("div", { role: "table", "aria-label": "Recordings", class: "chats" },
-      h("div", { role: "rowgroup" }, this.top), this.body);
-    clear(head, h("h1", null, "Recordings ", this.count));
-    clear(root, this.message, this.tools(), this.search.element, this.table, this.empty);
+    const parts = /** @type {HTMLTemplateElement} */ (document.getElementById("list-parts"));
+    clear(root, parts.content.cloneNode(true));
     root.classList.add("all");
+    /** @type {(selector: string) => any} */
+    const part = (selector) => root.querySelector(selector);
+    /** The fields, by their names. @type {Record<string, HTMLInputElement | HTMLSelectElement>} */
+    this.fields = {};
+    root.querySelectorAll("input, select").forEach((/** @type {any} */ field) => {
+      this.fields[field.name] = field;
+      field.oninput = () => this.change();
+    });
+    this.connection = connection;
+    const task = (this.task = new Task(connection, part(".task")));
+    this.search = new AllSearch(connection, part(".hits"), (name) => this.titleOf(name),
+      (text) => void task.copy(["acp-proxy", "search", "--", text, ...this.directory()]));
+    this.count = h("span", { class: "faint", role: "status" });
+    clear(head, h("h1", null, "Recordings ", this.count));
+    this.message = part(".message");
+    this.comparing = part(".comparing");
+    this.table = part(".chats");
+    this.body = part(".chats-body");
+    this.empty = ["filtered", "none"].map((kind) => part(`[data-kind="${kind}"]`));
+    const [reset, copy] = this.empty.map((element) => element.querySelector("button"));
+    reset.onclick = () => this.set(NO_FILTERS);
+    copy.onclick = () => task.copy(["acp-proxy", "record", "--"]);
+    this.comparing.onclick = () => task.compare(
+      this.ticked.map(({ entry }) => entry).sort(inOrder).reverse().map(({ name }) => name));
+    const start = () => this.search.run(this.choice.q);
+    part(".searching").onclick = start;
+    part("[name=q]").onkeydown = (/** @type {any} */ { key }) => key === "Enter" && start();
     window.addEventListener("hashchange", () => this.follow());
     document.addEventListener("keydown", (event) => this.onKey(event));
     setInterval(() => this.tick(), TICK_OF_LIST_MS);
     this.follow();
-  }
-
-  tools() {
-    this.words.addEventListener("input", () => this.change());
-    const selects = [this.agents, this.problems, this.times];
-    for (const one of selects) one.addEventListener("change", () => this.change());
-    const start = () => {
-      this.change();
-      void this.search.run(this.choice.q);
-    };
-    this.query.addEventListener("keydown", ({ key }) => key === "Enter" && start());
-    const search = h("span", { class: "field", role: "search" }, this.query,
-      button("Search", start));
-    return div("tools", span("field", this.words), selects, search, this.comparing, this.task.element);
   }
 
   /** Reads the stream of entries, and connects again when it breaks. */
@@ -86,50 +82,39 @@ export class AllRecordings {
       let problem = "The connection is lost. Trying again…";
       try {
         await this.connection.prove();
-        const response = await this.connection.get("/api/recordings", {});
-        const seen = new Set();
-        let isNew = true;
-        for await (const line of recordsOf(response)) {
+        /** The rows of an earlier connection. */
+        const old = new Set(this.rows.keys());
+        for await (const line of recordsOf(await this.connection.get("/api/recordings", {}))) {
           wait = SOONEST_MS / 2;
           this.take(line);
-          line.recordings.forEach((/** @type {Entry} */ { name }) => seen.add(name));
-          if (!line.complete || !isNew) continue;
-          isNew = false;
-          this.isComplete = true;
-          [...this.rows.keys()].filter((name) => !seen.has(name)).forEach((name) => this.drop(name));
+          for (const { name } of line.recordings) old.delete(name);
+          this.isComplete ||= line.complete;
+          if (line.complete) old.forEach((name) => this.drop(name));
         }
       } catch (error) {
         if (!(error instanceof TypeError)) problem = messageOf(error);
-        if (error instanceof Refusal && error.status === REFUSED_TOKEN) return this.warn(problem);
+        if (error instanceof Refusal && error.status === REFUSED_TOKEN) wait = Infinity;
       }
-      this.warn(problem);
+      clear(this.message, problem);
+      if (wait === Infinity) return;
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 
-  /** @param {string} problem empty if there is none */
-  warn(problem) {
-    this.message.textContent = problem;
-    this.message.hidden = problem === "";
-  }
-
   /** @param {{recordings: Entry[], removed: string[], unredacted: boolean}} line */
   take({ recordings, removed, unredacted }) {
-    const banner = document.getElementById("banner");
-    if (banner) banner.hidden = !unredacted;
-    this.warn("");
+    document.getElementById("banner")?.toggleAttribute("hidden", !unredacted);
+    clear(this.message);
     for (const entry of recordings) {
       const row = this.rows.get(entry.name);
       if (row) row.update(entry);
-      else this.rows.set(entry.name, this.rowOf(entry));
+      else {
+        const made = new ListRow(entry, this.connection.token, this.task, (one) => this.onTick(one));
+        this.rows.set(entry.name, made);
+      }
     }
     removed.forEach((name) => this.drop(name));
-    this.drawLater();
-  }
-
-  /** @param {Entry} entry */
-  rowOf(entry) {
-    return new ListRow(entry, this.connection.token, this.task, (row) => this.onTick(row));
+    this.drawing ||= window.setTimeout(() => this.draw(), LISTED_AFTER_MS);
   }
 
   /** @param {string} name */
@@ -137,16 +122,11 @@ export class AllRecordings {
     this.rows.get(name)?.element.remove();
     this.rows.delete(name);
     this.ticked = this.ticked.filter(({ entry }) => entry.name !== name);
-    this.drawLater();
-  }
-
-  drawLater() {
-    this.timers.draw ||= window.setTimeout(() => this.draw(), LISTED_AFTER_MS);
   }
 
   /** Puts the rows in order, and shows those that the reader has chosen. */
   draw() {
-    this.timers.draw = 0;
+    this.drawing = 0;
     const rows = [...this.rows.values()].sort((a, b) => inOrder(a.entry, b.entry));
     const { activeElement } = document;
     let next = this.body.firstElementChild;
@@ -159,115 +139,73 @@ export class AllRecordings {
       activeElement.focus({ preventScroll: true });
     }
     const now = Date.now();
-    let shown = 0;
     for (const { element, entry } of rows) {
-      const isShown = isChosen(entry, this.choice, now);
-      if (element.hidden === isShown) element.hidden = !isShown;
-      shown += Number(isShown);
+      const isHidden = !isChosen(entry, this.choice, now);
+      if (element.hidden !== isHidden) element.hidden = isHidden;
     }
+    const shown = rows.filter(({ element }) => !element.hidden).length;
     const running = rows.filter(({ entry }) => entry.live).length;
     const all = countInWords(rows.length, "recording");
-    const counts = [shown === rows.length ? all : `${shown.toLocaleString("en")} of ${all}`,
-      running > 0 && `${running} running`, !this.isComplete && "reading…"];
-    this.count.textContent = counts.filter(Boolean).join(" · ");
-    document.title = `${running > 0 ? `● ${running} running · ` : ""}Recordings`;
-    this.table.hidden = shown === 0;
+    const live = running > 0 && `${running} running`;
+    clear(this.count, [shown === rows.length ? all : `${shown.toLocaleString("en")} of ${all}`,
+      live, !this.isComplete && "reading…"].filter(Boolean).join(" · "));
+    document.title = [live && `● ${live}`, "Recordings"].filter(Boolean).join(" · ");
     const hasTokens = rows.some(({ entry }) => entry.tokens_text !== "");
     this.table.classList.toggle("no-tokens", !hasTokens);
-    this.drawAgents(rows);
-    this.drawEmpty(rows.length, shown);
-    this.drawComparing();
+    this.table.hidden = shown === 0;
+    this.empty.forEach((element, at) => (element.hidden =
+      shown > 0 || (rows.length === 0) !== (at > 0) || (at > 0 && !this.isComplete)));
+    this.fill(new Set(rows.map(({ entry }) => agentOf(entry)).concat(this.choice.agent)));
+    this.onTick();
   }
 
-  /** @param {ListRow[]} rows */
-  drawAgents(rows) {
-    const { agent } = this.choice;
-    const names = new Set(rows.map(({ entry }) => agentOf(entry)).concat(agent).filter(Boolean));
-    const sorted = [...names].sort();
-    if (sorted.join("\n") !== [...this.agents.options].slice(1).map(({ value }) => value).join("\n")) {
-      const choices = sorted.map((name) => [name, name]);
-      clear(this.agents, optionsOf({ "": "any agent", ...Object.fromEntries(choices) }));
-    }
-    this.agents.value = agent;
-  }
-
-  /** @param {number} all @param {number} shown */
-  drawEmpty(all, shown) {
-    const isFiltered = all > 0;
-    const kind = shown > 0 ? "" : isFiltered ? "filtered" : this.isComplete ? "none" : "reading";
-    if (this.empty.dataset.kind === kind) return;
-    this.empty.dataset.kind = kind;
-    const words = ["acp-proxy", "record", "--"];
-    const reset = () => this.set({ agent: "", problem: "", since: "", text: "" });
-    clear(this.empty,
-      kind === "filtered" && h("p", null, "No recording matches the filters. ",
-        button("Clear the filters", reset)),
-      kind === "none" && h("p", null, "There are no recordings here yet. Put ",
-        h("code", null, words.join(" ")), " before the command of your agent, in the settings of ",
-        "your editor, and talk to the agent. The chat appears here as soon as it begins. ",
-        button("Copy", () => void this.task.copy(words))),
-      kind === "none" && h("p", { class: "note" }, "Example: ",
-        h("code", null, "acp-proxy record -- AGENT"), ". ",
-        h("code", null, "acp-proxy setup"), " finds your editors, and writes their settings."));
-  }
-
-  drawComparing() {
-    const { length } = this.ticked;
-    this.comparing.disabled = length < COMPARED;
-    this.comparing.textContent = length < COMPARED ? "Tick two to compare" : "Compare";
-  }
-
-  /** @param {ListRow} row */
+  /** Takes the tick of a row, and allows to compare if there are two. @param {ListRow} [row] */
   onTick(row) {
-    this.ticked = this.ticked.filter((one) => one !== row).concat(row.box.checked ? row : []);
+    if (row) this.ticked = this.ticked.filter((one) => one !== row).concat(row.box.checked ? row : []);
     for (const one of this.ticked.splice(0, this.ticked.length - COMPARED)) one.box.checked = false;
-    this.drawComparing();
-  }
-
-  compare() {
-    const entries = this.ticked.map(({ entry }) => entry).sort(inOrder).reverse();
-    void this.task.compare(entries.map(({ name }) => name));
+    this.comparing.disabled = this.ticked.length < COMPARED;
+    clear(this.comparing, this.comparing.disabled ? "Tick two to compare" : "Compare");
   }
 
   /** Takes what the reader has typed and chosen. */
   change() {
-    this.set({ agent: this.agents.value, problem: this.problems.value, since: this.times.value,
-      text: this.words.value.trim(), q: this.query.value.trim() });
+    const values = Object.entries(this.fields).map(([name, { value }]) => [name, value.trim()]);
+    this.set(Object.fromEntries(values));
   }
 
   /** @param {Partial<import("./listed.js").Choice>} some */
   set(some) {
     this.choice = { ...this.choice, ...some };
-    this.fill();
     this.draw();
-    const write = () => {
-      this.timers.write = 0;
+    this.writing ||= window.setTimeout(() => {
+      this.writing = 0;
       const fragment = fragmentOf({ token: this.connection.token, ...this.choice });
       history.replaceState(history.state, "", fragment);
-    };
-    this.timers.write ||= window.setTimeout(write, WRITTEN_AFTER_MS);
+    }, WRITTEN_AFTER_MS);
   }
 
   /** Shows what the address says. */
   follow() {
-    const before = this.search.text;
     this.set(readChoice(location.hash));
-    if (this.choice.q !== before) void this.search.run(this.choice.q);
+    const { q } = this.choice;
+    if (q !== this.search.text) void this.search.run(q);
   }
 
-  /** Writes the choice into the fields. */
-  fill() {
-    const { agent, problem, since, text, q } = this.choice;
-    if (this.words.value.trim() !== text) this.words.value = text;
-    if (this.query.value.trim() !== q) this.query.value = q;
-    [this.agents.value, this.problems.value, this.times.value] = [agent, problem, since];
+  /** Writes the choice into the fields. @param {Set<string>} agents to choose from */
+  fill(agents) {
+    const { agent } = this.fields;
+    const known = [...agents].filter(Boolean).sort();
+    if (agent.children.length !== known.length + 1) {
+      clear(agent, agent.children[0], known.map((value) => h("option", null, value)));
+    }
+    for (const [name, value] of Object.entries(this.choice)) {
+      const field = this.fields[name];
+      if (field.value.trim() !== value) field.value = value;
+    }
   }
 
   /** @param {string} name */
-  titleOf(name) {
-    const { prompt } = this.rows.get(name)?.entry ?? {};
-    return prompt ? `${name}: ${prompt}` : name;
-  }
+  titleOf = (name) => [name, this.rows.get(name)?.entry.prompt].filter(Boolean).join(": ");
 
   /** The directory of the recordings, for a command. */
   directory() {
@@ -277,24 +215,18 @@ export class AllRecordings {
 
   tick() {
     if (document.hidden) return;
-    const now = Date.now();
     const isEvery = this.ticks++ % TICKS_OF_AGE === 0;
-    for (const row of this.rows.values()) if (isEvery || row.entry.live) row.keepTime(now);
+    for (const row of this.rows.values()) if (isEvery || row.entry.live) row.keepTime(Date.now());
   }
 
   /** @param {KeyboardEvent} event */
   onKey(event) {
-    const { key, target } = event;
-    const isTyping = target instanceof HTMLElement && target.matches("input, select, textarea");
-    if (key === "Escape" && !this.search.element.hidden) {
-      if (this.search.stopper.hidden) {
-        this.search.clear();
-        this.set({ q: "" });
-      } else this.search.stop();
-    } else if (event.ctrlKey || event.metaKey || event.altKey) return;
-    else if (isTyping) return;
-    else if (key === "/") this.words.select();
-    else if (key === "f") this.query.select();
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    const isTyping = target instanceof HTMLElement && target.matches("input[type=search], select");
+    if (key === "Escape" && !this.search.element.hidden) this.search.leave();
+    else if (isTyping || ctrlKey || metaKey || altKey) return;
+    else if (key === "/") this.fields.text.focus();
+    else if (key === "f") this.fields.q.focus();
     else if (key in LINK_STEPS) this.step(LINK_STEPS[key]);
     else return;
     event.preventDefault();
@@ -302,25 +234,11 @@ export class AllRecordings {
 
   /** Moves the focus to the next or the previous link. @param {number} by */
   step(by) {
-    const links = [...document.querySelectorAll(".hits:not([hidden]) .hit, .chat:not([hidden]) a")];
+    const seen = ".hits:not([hidden]) .hit, .chat:not([hidden]) a";
+    const links = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(seen)]);
     const at = links.findIndex((link) => link === document.activeElement);
-    const next = links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)];
-    if (next instanceof HTMLElement) next.focus();
+    links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
   }
 }
-
-/** @type {Record<string, number>} */
-const LINK_STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
-
-/** @param {string} label @param {string} hint */
-const fieldFor = (label, hint) => h("input", { type: "search", "aria-label": label,
-  placeholder: hint, spellcheck: "false", autocomplete: "off" });
-
-/** @param {string} label @param {Record<string, string>} choices */
-const selectFor = (label, choices) => h("select", { "aria-label": label }, optionsOf(choices));
-
-/** @param {Record<string, string>} choices */
-const optionsOf = (choices) =>
-  Object.entries(choices).map(([value, words]) => h("option", { value }, words));
 
 /** @typedef {import("./listed.js").Entry} Entry */

@@ -1,11 +1,13 @@
 // The search in all recordings. Hits come one by one, and are grouped by recording.
-import { button, clear, div, h, span } from "../shell/dom.js";
+import { clear, h, span } from "../shell/dom.js";
 import { countInWords, messageOf, secondsInWords } from "../shell/words.js";
 import { recordsOf } from "./connection.js";
 import { pageOf } from "./listed.js";
 
 /** The search ends after this many hits; a reader needs other words then. */
 const MOST_HITS = 1000;
+/** How many characters before a match are shown. */
+const BEFORE_MATCH = 60;
 
 /**
  * @typedef {object} Hit
@@ -21,8 +23,8 @@ const MOST_HITS = 1000;
  */
 
 export class AllSearch {
-  /** Aborted to end the search; null if none runs. @type {AbortController | null} */
-  life = null;
+  /** Aborted to end the search. */
+  life = new AbortController();
   text = "";
   hits = 0;
   /** For each recording with hits, the element for them. @type {Map<string, HTMLElement>} */
@@ -30,30 +32,36 @@ export class AllSearch {
 
   /**
    * @param {import("./connection.js").Connection} connection
+   * @param {any} element the part of the page for hits
    * @param {(name: string) => string} titleOf a recording, by the name of its file
    * @param {(text: string) => void} copy copies the command that searches for a text
    */
-  constructor(connection, titleOf, copy) {
+  constructor(connection, element, titleOf, copy) {
+    const [top, list] = element.children;
+    const [words, stopper, copier, closer] = top.children;
     this.connection = connection;
+    this.element = element;
     this.titleOf = titleOf;
-    this.words = h("span", { role: "status" });
-    this.stopper = button("Stop", () => this.stop());
-    const closer = button("Close", () => this.clear());
-    const copier = button("Copy command", () => copy(this.text));
-    this.list = div("hits-list");
-    const top = div("hits-top", this.words, this.stopper, copier, closer);
-    this.element = h("section", { class: "hits", "aria-label": "Hits", hidden: true }, top, this.list);
-  }
-
-  stop() {
-    this.life?.abort();
+    this.list = list;
+    this.words = words;
+    this.stopper = stopper;
+    stopper.onclick = () => this.life.abort();
+    copier.onclick = () => copy(this.text);
+    closer.onclick = () => this.clear();
   }
 
   /** Ends the search, and removes its hits. */
   clear() {
-    this.stop();
-    this.text = "";
+    this.life.abort();
+    Object.assign(this, { text: "", hits: 0, groups: new Map() });
+    clear(this.list);
     this.element.hidden = true;
+  }
+
+  /** Stops the search if it runs, and otherwise removes its hits. */
+  leave() {
+    if (this.stopper.hidden) this.clear();
+    else this.life.abort();
   }
 
   /** Searches for a text. @param {string} text */
@@ -61,8 +69,7 @@ export class AllSearch {
     this.clear();
     if (text === "") return;
     const { signal } = (this.life = new AbortController());
-    Object.assign(this, { text, hits: 0, groups: new Map() });
-    clear(this.list);
+    this.text = text;
     this.element.hidden = this.stopper.hidden = false;
     this.say("searching… ");
     let end = "";
@@ -73,25 +80,21 @@ export class AllSearch {
         if (signal.aborted) break;
         this.add(hit);
         this.say("searching… ");
-        if (this.hits < MOST_HITS) continue;
-        end = "; there may be more";
-        break;
+        if (this.hits === MOST_HITS) end = "; there may be more";
+        if (end) break;
       }
     } catch (error) {
-      const isBroken = error instanceof TypeError;
-      end = `; ${isBroken ? "the connection was lost" : messageOf(error)}`;
+      end = `; ${error instanceof TypeError ? "the connection was lost" : messageOf(error)}`;
     }
-    if (signal !== this.life?.signal || this.element.hidden) return;
+    if (signal !== this.life.signal || this.element.hidden) return;
     this.stopper.hidden = true;
     this.say("", signal.aborted ? "; stopped" : end);
-    this.life.abort();
   }
 
   /** @param {string} before @param {string} [after] */
   say(before, after = "") {
     const where = this.hits > 0 ? ` in ${countInWords(this.groups.size, "recording")}` : "";
-    const words = `${before}${countInWords(this.hits, "hit")}${where}${after}`;
-    if (this.words.textContent !== words) this.words.textContent = words;
+    clear(this.words, `${before}${countInWords(this.hits, "hit")}${where}${after}`);
   }
 
   /** @param {Hit} hit */
@@ -99,13 +102,13 @@ export class AllSearch {
     const name = path.slice(path.lastIndexOf("/") + 1);
     const known = this.groups.get(name);
     const group = known ?? h("ol", null);
-    if (!known) this.list.append(h("h3", null, h("bdi", null, this.titleOf(name))), group);
+    if (!known) this.list.append(h("h2", null, h("bdi", null, this.titleOf(name))), group);
     this.groups.set(name, group);
     this.hits += 1;
-    const place = span("hit-place", `#${seq} `, t_ns !== null && secondsInWords(t_ns, "", " s"));
-    const words = span(`hit-text ${stream ?? ""}`, `…${before.slice(-60)}`, h("mark", null, match),
-      after);
-    const link = h("a", { class: "hit" }, place, span("hit-method", method ?? kind), words);
+    const link = h("a", { class: "hit" },
+      span("hit-place", `#${seq} `, t_ns !== null && secondsInWords(t_ns, "", " s")),
+      span("hit-method", method ?? kind),
+      span(stream ?? "", `…${before.slice(-BEFORE_MATCH)}`, h("mark", null, match), after));
     link.href = pageOf(this.connection.token, name, { seq, q: this.text });
     group.append(h("li", null, link));
   }

@@ -24,19 +24,14 @@ import { shellWord, visibleText } from "../shell/words.js";
  * @property {string} note
  *
  * @typedef {{agent: string, problem: string, since: string, text: string, q: string}} Choice what
- * the reader has chosen; an empty text is no choice. `q` is searched for in all recordings.
+ * the reader has chosen, by the names of the fields; an empty text is no choice. `q` is searched for in
+ * all recordings.
  */
 
 const DAY_MS = 86_400_000;
 /** @type {[number, string][]} */
 const UNITS = [[DAY_MS, "d"], [3_600_000, "h"], [60_000, "min"]];
-/** @type {Record<string, string>} */
-export const OUTCOMES = {
-  "": "any result", running: "running", failed: "failed", warned: "with a warning", fine: "fine",
-};
-/** @type {Record<string, string>} */
-export const PERIODS = { "": "any time", today: "today", week: "last 7 days" };
-const NO_CHOICE = { agent: "", problem: "", since: "", text: "", q: "" };
+const CHOICES = ["text", "agent", "problem", "since", "q"];
 
 /** Running ones first, then the newest, and unreadable ones last. @param {Entry} a @param {Entry} b */
 export function inOrder(a, b) {
@@ -48,7 +43,7 @@ export function inOrder(a, b) {
 /** The name of an agent, without its version. @param {Entry} entry */
 export const agentOf = ({ agent, recording }) => recording?.agent_name || agent;
 
-/** @param {Entry} entry @returns {string} a key of `OUTCOMES` */
+/** A value of the field with the results. @param {Entry} entry */
 const problemOf = ({ live, severity }) =>
   severity === "error" ? "failed" : severity === "warning" ? "warned" : live ? "" : "fine";
 
@@ -80,11 +75,8 @@ export const dayOf = (time) => [time.getFullYear(), time.getMonth() + 1, time.ge
 /** @param {string} hash @returns {Choice} */
 export function readChoice(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
-  const given = Object.keys(NO_CHOICE).map((name) => [name, values.get(name) ?? ""]);
-  const choice = Object.fromEntries(given);
-  if (!Object.hasOwn(OUTCOMES, choice.problem)) choice.problem = "";
-  if (!Object.hasOwn(PERIODS, choice.since)) choice.since = "";
-  return choice;
+  const given = CHOICES.map((name) => [name, values.get(name) ?? ""]);
+  return Object.fromEntries(given);
 }
 
 /**
@@ -111,3 +103,9 @@ export const pageOf = (token, name, place = {}) =>
 export const commandLine = (words) =>
   words.some((word) => /[\n\t]/.test(word) || visibleText(word) !== word) ? null
     : words.map(shellWord).join(" ");
+
+/** A copy of the first element in a template of the page. @param {string} id */
+export const copyOf = (id) => {
+  const parts = /** @type {HTMLTemplateElement} */ (document.getElementById(id));
+  return /** @type {any} */ (parts.content.firstElementChild?.cloneNode(true));
+};
