@@ -33,6 +33,8 @@ export class AllRecordings {
   drawing = 0;
   writing = 0;
   ticks = 0;
+  /** The names in the field with the agents, one in a line. */
+  agents = "";
   choice = readChoice("");
 
   /**
@@ -55,6 +57,7 @@ export class AllRecordings {
     const task = (this.task = new Task(connection, part(".task")));
     this.search = new AllSearch(connection, part(".hits"), (name) => this.titleOf(name),
       (text) => void task.copy(["acp-proxy", "search", "--", text, ...this.directory()]));
+    this.search.onClose = () => this.set({ q: "" });
     this.count = h("span", { class: "faint", role: "status" });
     clear(head, h("h1", null, "Recordings ", this.count));
     this.message = part(".message");
@@ -69,7 +72,9 @@ export class AllRecordings {
       this.ticked.map(({ entry }) => entry).sort(inOrder).reverse().map(({ name }) => name));
     const start = () => this.search.run(this.choice.q);
     part(".searching").onclick = start;
-    part("[name=q]").onkeydown = (/** @type {any} */ { key }) => key === "Enter" && start();
+    this.fields.q.addEventListener("keydown", (event) => {
+      if (/** @type {KeyboardEvent} */ (event).key === "Enter") void start();
+    });
     window.addEventListener("hashchange", () => this.follow());
     document.addEventListener("keydown", (event) => this.onKey(event));
     setInterval(() => this.tick(), TICK_OF_LIST_MS);
@@ -195,8 +200,9 @@ export class AllRecordings {
   fill(agents) {
     const { agent } = this.fields;
     const known = [...agents].filter(Boolean).sort();
-    if (agent.children.length !== known.length + 1) {
-      clear(agent, agent.children[0], known.map((value) => h("option", null, value)));
+    if (known.join("\n") !== this.agents) {
+      this.agents = known.join("\n");
+      clear(agent, agent.children[0], known.map((value) => h("option", { value }, value)));
     }
     for (const [name, value] of Object.entries(this.choice)) {
       const field = this.fields[name];

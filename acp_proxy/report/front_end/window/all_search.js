@@ -47,7 +47,7 @@ export class AllSearch {
     this.stopper = stopper;
     stopper.onclick = () => this.life.abort();
     copier.onclick = () => copy(this.text);
-    closer.onclick = () => this.clear();
+    closer.onclick = () => this.close();
   }
 
   /** Ends the search, and removes its hits. */
@@ -58,9 +58,17 @@ export class AllSearch {
     this.element.hidden = true;
   }
 
-  /** Stops the search if it runs, and otherwise removes its hits. */
+  /** Called after the reader has closed the hits. */
+  onClose = () => {};
+
+  close() {
+    this.clear();
+    this.onClose();
+  }
+
+  /** Stops the search if it runs, and otherwise closes its hits. */
   leave() {
-    if (this.stopper.hidden) this.clear();
+    if (this.stopper.hidden) this.close();
     else this.life.abort();
   }
 

@@ -1,7 +1,9 @@
 // Starts the live window: shows the recording that the path of the address names, or all.
 import { AllRecordings } from "./all_recordings.js";
 import { Connection } from "./connection.js";
+import { copyOf } from "./listed.js";
 import { LiveRecording } from "./live_recording.js";
+import { Task } from "./task.js";
 
 const RECORDING_PATH = /^\/r\/([^/]+)$/;
 
@@ -13,6 +15,10 @@ function startWindow() {
   if (name) {
     const live = new LiveRecording(new Connection(), decodeURIComponent(name), { root, head, bar });
     void live.run();
+    const element = copyOf("task-parts");
+    const task = new Task(live.connection, element);
+    const menu = task.menu("Save or copy", () => ({ name: live.name, path: live.name }));
+    bar.querySelector(".bar-tools")?.append(element, menu);
   } else void new AllRecordings(new Connection(), { root, head }).run();
 }
 
