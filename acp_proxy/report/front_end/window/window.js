@@ -1,7 +1,8 @@
 // Starts the live window: shows the recording that the path of the address names, or all.
+import { h } from "../shell/dom.js";
 import { AllRecordings } from "./all_recordings.js";
 import { Connection } from "./connection.js";
-import { copyOf } from "./listed.js";
+import { copyOf, fragmentOf } from "./listed.js";
 import { LiveRecording } from "./live_recording.js";
 import { Task } from "./task.js";
 
@@ -18,8 +19,14 @@ function startWindow() {
     const element = copyOf("task-parts");
     const task = new Task(live.connection, element);
     const menu = task.menu("Save or copy", () => ({ name: live.name, path: live.name }));
-    bar.querySelector(".bar-tools")?.append(element, menu);
-  } else void new AllRecordings(new Connection(), { root, head }).run();
+    const back = h("a", { class: "to-list" }, "All recordings");
+    back.href = `/${fragmentOf({ token: live.connection.token })}`;
+    bar.querySelector(".bar-tools")?.append(element, menu, back);
+  } else {
+    const list = new AllRecordings(new Connection(), { root, head });
+    Object.assign(window, { acpRecordings: list });
+    void list.run();
+  }
 }
 
 startWindow();
