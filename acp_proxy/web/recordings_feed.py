@@ -49,8 +49,9 @@ def named(directory: Path, other: Path | None) -> dict[str, Path]:
 
 
 def state_of(path: Path) -> list[tuple[str, int, int, int]]:
-    """Returns what changes with the files of a recording, but not if they are read; empty without
-    files.
+    """Returns a value that changes if somebody writes a recording, but not if it is read.
+
+    The value is empty if the recording has no files.
 
     Args:
         path: the recording.
