@@ -2,6 +2,7 @@
 // the entry is opened. Failed calls, and failed terminals without a call, are open at first.
 import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
+import { columnTerm, termText, termed, verbTerm } from "../filter/term_text.js";
 import { blockElement, entryBlocks, labelledBlock } from "../detail/blocks.js";
 import { exchangedParts } from "../detail/detail.js";
 import { saidElements, whyUnread } from "../detail/said.js";
@@ -47,8 +48,10 @@ function sectionParts(state, { turn, seq, heading, session, is_failed, took_ns, 
   const words = section.loaded_by ? linkedText(state, `History, loaded by #${section.loaded_by}`)
     : turn === null ? outside : `Turn ${turn}: ${section.state}${tookWords(took_ns)}`;
   return [
-    heading !== "" && h("h3", null, name, heading === "continued" && ", continued"),
-    h("h4", { class: is_failed && "trouble" }, is_failed && "✗ ", words),
+    heading !== "" && termed(h("h3", null, name, heading === "continued" && ", continued"),
+      session && termText("session", session)),
+    termed(h("h4", { class: is_failed && "trouble" }, is_failed && "✗ ", words),
+      turn && termText("turn", String(turn))),
   ];
 }
 
@@ -59,7 +62,7 @@ function openParts(state, entry) {
   const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
     : (title || entry.state) + tookWords(took_ns);
   return [
-    h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end),
+    h("p", { class: "entry-head" }, is_failed && "✗ ", termed(h("b", null, name || end), entryTerm(state, entry)),
       kind === "event" && `${detail}: ${title}`, kind === "note" && span("row-note", title),
       note(...remarks), place(state, entry)),
     choicesElement(entry.choices), ...entryBlocks(entry).map((block) => blockElement(state, block)),
@@ -82,10 +85,17 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
     if (made.open) void fill();
   };
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
-    span("entry-kind", FOLDED[kind] ?? kind), summaryWords(state, entry),
+    termed(span("entry-kind", FOLDED[kind] ?? kind), entryTerm(state, entry)), summaryWords(state, entry),
     note(...remarks)), div("entry-content"));
   if (isOpen || isPrinted) void fill();
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
+}
+
+/** The term for the call, the terminal, or the method. @param {State} state @param {Entry} entry */
+function entryTerm({ recording }, { kind, seq }) {
+  const row = recording.rowOf(seq);
+  const [column] = ["tool_call", "terminal"].filter((name) => name === kind);
+  return column ? columnTerm(recording, row, column) : verbTerm(recording, row);
 }
 
 /**

@@ -1,10 +1,12 @@
 // The pane about one frame or event: its meaning, its JSON, its bytes, and its facts.
 import { findingLines, linkedText } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
+import { columnTerm, termed, verbTerm } from "../filter/term_text.js";
 import { button, clear, div, failureLine, h, noteLine, setAttribute, span } from "../shell/dom.js";
 import { tabList } from "../shell/tabs.js";
 import { countInWords, durationInWords, secondsInWords, shellWord } from "../shell/words.js";
 import { blockElements, labelledBlock } from "./blocks.js";
+import { faultMenu } from "./fault_menu.js";
 import { bytesElements } from "./hex.js";
 import { JsonTree } from "./json_tree.js";
 import { saidBlocks, saidElements, whyUnread } from "./said.js";
@@ -60,7 +62,9 @@ const bytesParts = async (row, { recording }) => {
 const factsParts = async (row, state) => {
   const facts = await factsOf(state.recording, row);
   return [h("dl", { class: "facts" }, facts.flatMap(([name, value]) =>
-    [h("dt", null, name), h("dd", null, name === "answer" ? linkedText(state, value) : value)]))];
+    [h("dt", null, name), termed(
+      h("dd", null, name === "answer" ? linkedText(state, value) : value),
+      columnTerm(state.recording, row, name === "event" ? "kind" : name))]))];
 };
 
 const DETAIL_PANES = Object.entries(
@@ -174,7 +178,8 @@ export function mountDetail(container, state) {
   const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
     copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
     recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)));
-  const controls = div("detail-line", tabs.element, steps.box, copies);
+  const fault = faultMenu(state, copyButton);
+  const controls = div("detail-line", tabs.element, steps.box, copies, fault.menu);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
@@ -193,14 +198,20 @@ export function mountDetail(container, state) {
     const parts = await shown.show(row, state).catch((error) => [failureLine(error)]);
     // The reader may have selected another row meanwhile.
     if (mine !== version) return;
-    if (!panel.isConnected) clear(container, heading, summary, controls, copied, panel);
+    if (!panel.isConnected) {
+      clear(container, heading, summary, controls, copied, fault.box, panel);
+    }
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
     const number = span("mono", `#${recording.numbers("seq")[row]} ${name}`);
-    clear(heading, number, " ", span("badge", recording.text("kind", row)));
+    const kind = span("badge", recording.text("kind", row));
+    const [ofKind, ofStream] = ["kind", "stream"].map((one) => columnTerm(recording, row, one));
+    clear(heading, termed(number, verbTerm(recording, row)), " ", termed(kind, ofKind));
     const said = summaryOf(recording, row, facts).flatMap((text, at) =>
-      [at > 0 && " · ", span("figure", linkedText(state, text || ""))]);
+      [at > 0 && " · ",
+        termed(span("figure", linkedText(state, text || "")), at === 0 && ofStream)]);
     clear(summary, h("p", null, said), findingLines(state, [row]));
     steps.update();
+    fault.update();
     clear(copied);
     tabs.show(shown.name, empty);
     setAttribute(panel, "aria-labelledby", `tab-${shown.name}`);

@@ -89,7 +89,7 @@ function termOf(token, place, rows, wrong) {
 }
 
 /** @param {string} text @param {Wrong} wrong */
-function tokensOf(text, wrong) {
+export function tokensOf(text, wrong) {
   const tokens = [];
   const end = text.replace(new RegExp(`${SPACE}+$`, "u"), "").length;
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {

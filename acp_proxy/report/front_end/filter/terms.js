@@ -59,13 +59,13 @@ function numberFilter(rows, column, fits) {
   return (row) => fits(numbers[row]) ? YES : NO;
 }
 
-const DIRECTIONS = ["to-agent", "to-client"];
+export const DIRECTIONS = ["to-agent", "to-client"];
 const MESSAGE_KINDS = ["request", "response", "error", "notification", "batch"];
 const KINDS_WITH_ID = ["request", "response", "error", "batch", "invalid"];
-const KINDS = [...MESSAGE_KINDS, "invalid", "blank", "stderr", "event"];
+export const KINDS = [...MESSAGE_KINDS, "invalid", "blank", "stderr", "event"];
 export const OWN_STATES = ["unanswered", "failed"];
 const STATES = [...OWN_STATES, ...KINDS];
-const STATUSES = "pending awaiting_permission in_progress completed failed cancelled".split(" ");
+export const STATUSES = "pending awaiting_permission in_progress completed failed cancelled".split(" ");
 const SIZES = { "": 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9 };
 const TIMES = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, "": 1e9, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
 export const SPACE =

@@ -2,6 +2,7 @@
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
 import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
+import { columnTerm, termed, verbTerm } from "../filter/term_text.js";
 import { h, setAttribute, sign, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
 import { ROW, RUN, TURN } from "../shell/items.js";
@@ -128,7 +129,8 @@ export class ListView {
       const session = this.recording.text("session", row);
       const turn = `turn ${this.recording.numbers("turn")[row]}${session ? ` · ${session}` : ""}`;
       const attributes = { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length };
-      node.append(h("span", attributes, pause ? pauseWords(pause) : turn));
+      const cell = h("span", attributes, pause ? pauseWords(pause) : turn);
+      node.append(termed(cell, !pause && columnTerm(this.recording, row, "session")));
       return;
     }
     const isOpen = this.opened.has(this.recording.numbers("run")[row]);
@@ -168,10 +170,10 @@ export class ListView {
       number: [...this.marks(row, last), seqs[row] + (last > row ? `–${seqs[last]}` : "")],
       time: this.time(row),
       method: [
-        sign("list-arrow", shape, words),
+        termed(sign("list-arrow", shape, words), columnTerm(recording, row, "stream")),
         isRun && h("span", { class: "list-fold", "aria-hidden": "true", on: { click } },
           isOpen ? "▾" : "▸"),
-        span("list-verb", verb), end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
+        termed(span("list-verb", verb), verbTerm(recording, row)), end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null

@@ -3,6 +3,7 @@
 import { CallsView } from "../cards/calls_view.js";
 import { ConversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
+import { FilterField } from "../filter/filter_field.js";
 import { keepFoundMarked } from "../list/found.js";
 import { ListView } from "../list/list_view.js";
 import { SequenceView } from "../pictures/sequence.js";
@@ -66,7 +67,6 @@ export class App {
     this.filter = part("#filter");
     /** @type {HTMLInputElement} */
     this.search = part("#search");
-    this.filter.addEventListener("input", () => state.setFilter(this.filter.value));
     this.search.addEventListener("input", () => state.setQuery(this.search.value));
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
     /** A searched text. When its first hit is found, this hit is selected. */
@@ -100,6 +100,7 @@ export class App {
     const [paper, count] = [part(".paper-lines"), part(".paper b")];
     window.addEventListener("beforeprint", () => this.print(paper, count), { signal });
     window.addEventListener("afterprint", () => clear(paper), { signal });
+    new FilterField(root, state);
     mountDetail(this.detail, state);
     keepFoundMarked(state, part(".panes"));
     state.on("view", () => this.showView());
@@ -127,6 +128,8 @@ export class App {
    */
   commands = {
     n: () => this.next(1), p: () => this.next(-1),
+    ".": () => this.step(1), ",": () => this.step(-1),
+    w: () => this.step(1, "pauses"), W: () => this.step(-1, "pauses"),
     "/": () => this.filter.select(), f: () => this.search.select(),
     j: () => this.move(1), k: () => this.move(-1),
     // From a request to its answer, or back.
@@ -251,6 +254,15 @@ export class App {
     const { state } = this;
     this.awaited = state.isSearching && state.stops.length === 0 ? state.query : "";
     state.selectNext(step);
+    this.reveal();
+  }
+
+  /**
+   * Selects the next or the previous message, or the row after the next or the previous pause.
+   * @param {1 | -1} step @param {"shown" | "pauses"} [stops]
+   */
+  step(step, stops = "shown") {
+    this.state.selectNear(this.state[stops], step);
     this.reveal();
   }
 

@@ -233,6 +233,22 @@ export class State {
     if (stops.length > 0) this.select(stops[(place + stops.length) % stops.length]);
   }
 
+  /** The shown rows that ended a pause. If a pause has not ended, the row before it. */
+  get pauses() {
+    const { pauses, rows } = this.recording;
+    const ends = Int32Array.from(pauses.keys(), (row) => Math.min(row, rows - 1));
+    return ends.sort().filter(this.isShown);
+  }
+
+  /**
+   * Selects the next or the previous of some rows, if there is one.
+   * @param {Int32Array} rows @param {1 | -1} step
+   */
+  selectNear(rows, step) {
+    const place = step > 0 ? lowerBound(rows, this.row + 1) : lowerBound(rows, this.row) - 1;
+    if (place in rows) this.select(rows[place]);
+  }
+
   /** @param {Change} [change] the change to report */
   showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];

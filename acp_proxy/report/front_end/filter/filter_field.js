@@ -1,0 +1,123 @@
+// The field of the filter: it completes words, shows the terms of the filter as chips, and gets
+// terms from elements that are clicked while Alt is pressed.
+import { button, clear, h, setAttribute, span } from "../shell/dom.js";
+import { completionOf } from "./completion.js";
+import { termsIn, withTerm } from "./term_text.js";
+
+/** @typedef {import("./completion.js").Completion} Completion */
+/** @typedef {import("../shell/state.js").State} State */
+
+/** @type {Completion} */
+const NOTHING = { start: 0, end: 0, offers: [] };
+
+export class FilterField {
+  /** @param {HTMLElement} root @param {State} state */
+  constructor(root, state) {
+    this.state = state;
+    /** @type {(selector: string) => any} */
+    const part = (selector) => root.querySelector(selector);
+    /** @type {HTMLInputElement} */
+    this.input = part("#filter");
+    /** @type {HTMLElement} */
+    this.list = part("#filter-offers");
+    /** @type {HTMLElement} */
+    this.chips = part(".chips");
+    /** @type {HTMLTableRowElement[]} */
+    const rows = [...root.querySelectorAll(".help .terms tbody tr")];
+    this.help = rows.map(({ cells }) => Array.from(cells, (cell) => cell.textContent ?? ""));
+    this.completion = NOTHING;
+    /** The place of the chosen offer; -1 for none. */
+    this.chosen = -1;
+    this.input.addEventListener("input", () => {
+      void state.setFilter(this.input.value);
+      this.offer();
+    });
+    this.input.addEventListener("keydown", (event) => this.onKey(event));
+    this.input.addEventListener("blur", () => this.show(NOTHING));
+    part(".panes").addEventListener("click", (/** @type {MouseEvent} */ event) =>
+      this.onClick(event), { capture: true });
+    state.on("shown", () => this.showChips());
+    this.showChips();
+  }
+
+  /** Offers completions of the word at the caret. @param {boolean} [isAsked] even of no word */
+  offer(isAsked = false) {
+    const { input, state: { recording } } = this;
+    const at = input.selectionStart ?? 0;
+    const completion = completionOf(recording, this.help, input.value, at);
+    this.show(isAsked || completion.start < at ? completion : NOTHING);
+  }
+
+  /** @param {Completion} completion */
+  show(completion) {
+    this.completion = completion;
+    const { offers } = completion;
+    clear(this.list, offers.map(({ text, words }, at) => {
+      const click = () => this.accept(at);
+      // The field keeps the focus.
+      const mousedown = (/** @type {Event} */ event) => event.preventDefault();
+      return h("li", { id: `filter-offer-${at}`, role: "option", on: { click, mousedown } },
+        h("code", null, text), " ", span("note", words));
+    }));
+    this.list.hidden = offers.length === 0;
+    setAttribute(this.input, "aria-expanded", String(offers.length > 0));
+    this.choose(-1);
+  }
+
+  /** @param {number} at */
+  choose(at) {
+    this.chosen = at;
+    [...this.list.children].forEach((option, place) =>
+      setAttribute(option, "aria-selected", String(place === at)));
+    this.list.children[at]?.scrollIntoView({ block: "nearest" });
+    setAttribute(this.input, "aria-activedescendant", at >= 0 && `filter-offer-${at}`);
+  }
+
+  /** @param {number} at the place of an offer */
+  accept(at) {
+    const { start, end, offers } = this.completion;
+    this.input.setRangeText(offers[at].text, start, end, "end");
+    void this.state.setFilter(this.input.value);
+    // A key needs a value.
+    if (offers[at].text.endsWith(":")) this.offer();
+    else this.show(NOTHING);
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const { length } = this.completion.offers;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && length === 0) this.offer(true);
+    else if (step) this.choose((Math.max(this.chosen, step > 0 ? -1 : 0) + step + length) % length);
+    else if (event.key === "Enter" && this.chosen >= 0) this.accept(this.chosen);
+    else if (event.key === "Escape" && length > 0) this.show(NOTHING);
+    else return;
+    event.preventDefault();
+  }
+
+  /** Adds the term of a clicked element to the filter. @param {MouseEvent} event */
+  onClick(event) {
+    const { target, altKey } = event;
+    const term = target instanceof Element && altKey
+      && target.closest("[data-term]")?.getAttribute("data-term");
+    if (!term) return;
+    event.preventDefault();
+    event.stopPropagation();
+    void this.state.setFilter(withTerm(this.state.applied.text, term));
+  }
+
+  showChips() {
+    const { text } = this.state.applied;
+    if (text === this.chips.dataset.of) return;
+    this.chips.dataset.of = text;
+    const terms = text.trim() === "" ? [] : termsIn(text);
+    this.chips.hidden = terms.length === 0;
+    clear(this.chips, terms.map((term, at) => {
+      const remove = () => {
+        void this.state.setFilter(terms.filter((_, place) => place !== at).join(" "));
+        this.input.focus();
+      };
+      return h("li", null, h("code", null, term), button("×", remove, { title: `Remove ${term}` }));
+    }));
+  }
+}
