@@ -3,25 +3,8 @@
 import { readFileSync } from "node:fs";
 
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
-import { decodeBase64, inflate } from "../../acp_proxy/report/front_end/data/source.js";
 import { applyFilter, search } from "../../acp_proxy/report/front_end/search/search.js";
-
-class PackedSource {
-  constructor(blocks) {
-    this.blocks = blocks;
-    this.inflated = new Map();
-  }
-  has(name) {
-    return name in this.blocks;
-  }
-  text(name) {
-    return this.blocks[name];
-  }
-  async bytes(name) {
-    if (!this.inflated.has(name)) this.inflated.set(name, await inflate(decodeBase64(this.blocks[name])));
-    return this.inflated.get(name);
-  }
-}
+import { PackedSource } from "./packed_source.mjs";
 
 const answers = [];
 for (const { blocks, filters, searches } of JSON.parse(readFileSync(0, "utf-8"))) {

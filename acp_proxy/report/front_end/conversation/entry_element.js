@@ -51,7 +51,7 @@ function sectionParts(state, { turn, seq, heading, session, is_failed, took_ns, 
     heading !== "" && termed(h("h3", null, name, heading === "continued" && ", continued"),
       session && termText("session", session)),
     termed(h("h4", { class: is_failed && "trouble" }, is_failed && "✗ ", words),
-      turn && termText("turn", String(turn))),
+      turn !== null && termText("turn", String(turn))),
   ];
 }
 

@@ -7,7 +7,7 @@ import { isObject, parsedLine } from "../data/values.js";
 /** @typedef {[pointer: string, value: unknown]} Leaf a member without members */
 
 /** The columns that a plan names. The session and the direction have a count of matches. */
-const NAMED = ["stream", "kind", "method", "session"];
+const PLAN_COLUMNS = ["stream", "kind", "method", "session"];
 const DELAY_MS = 10_000;
 
 /** Whether a plan can name a row. @param {Recording} recording @param {number} row */
@@ -19,7 +19,7 @@ export const canFail = ({ meta, rows, text }, row) => (meta.rows_in_recording ??
  * @param {Recording} recording @param {number} row @param {"drop" | "latency" | "replace"} kind
  */
 export async function planText(recording, row, kind) {
-  const [stream, ...labels] = NAMED.map((name) => recording.text(name, row));
+  const [stream, ...labels] = PLAN_COLUMNS.map((name) => recording.text(name, row));
   const [ofKind, ...others] = ["kind", "method", "session"].map((key, at) =>
     labels[at] === null ? `not ${key}:*` : termText(key, labels[at]));
   let before = rowsBefore(recording, row);
@@ -45,7 +45,7 @@ export async function planText(recording, row, kind) {
 
 /** The earlier messages that match the filter of a plan. @param {Recording} recording @param {number} row */
 function rowsBefore(recording, row) {
-  const columns = NAMED.map((name) => recording.codes(name));
+  const columns = PLAN_COLUMNS.map((name) => recording.codes(name));
   const [fates, dropped] = [recording.codes("fate"), recording.code("dropped") || -1];
   const rows = [];
   for (let at = 0; at < row; at++) {

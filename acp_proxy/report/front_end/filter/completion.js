@@ -26,7 +26,7 @@ export function completionOf(recording, help, text, caret) {
   }
   const [word, typed] = [text.slice(start, end), text.slice(start, caret).toLowerCase()];
   const [, key, part] = /^([a-z]+):"?(.*)$/s.exec(typed) ?? [];
-  const offers = TERMS.has(key) ? valuesOf(recording, key, part).slice(0, MOST_OFFERS)
+  const offers = TERMS.has(key) ? offeredValues(recording, key, part).slice(0, MOST_OFFERS)
     : keysIn(help).filter((offer) => offer.text.startsWith(typed));
   return { start, end, offers: offers.filter((offer) => offer.text !== word) };
 }
@@ -43,7 +43,7 @@ const keysIn = (help) => help.flatMap(([example, words], at) => {
  * @param {import("../data/recording.js").Recording} recording
  * @param {string} key @param {string} part in lower case @returns {Offer[]}
  */
-function valuesOf(recording, key, part) {
+function offeredValues(recording, key, part) {
   const name = COLUMN_OF_KEY.get(key);
   const column = name ? recording.codes(name) : recording.numbers("turn");
   /** @type {number[]} */

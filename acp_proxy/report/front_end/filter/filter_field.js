@@ -22,9 +22,8 @@ export class FilterField {
     this.list = part("#filter-offers");
     /** @type {HTMLElement} */
     this.chips = part(".chips");
-    /** @type {HTMLTableRowElement[]} */
-    const rows = [...root.querySelectorAll(".help .terms tbody tr")];
-    this.help = rows.map(({ cells }) => Array.from(cells, (cell) => cell.textContent ?? ""));
+    this.help = Array.from(root.querySelectorAll(".help .terms tbody tr"), ({ children }) =>
+      Array.from(children, (cell) => cell.textContent ?? ""));
     this.completion = NOTHING;
     /** The place of the chosen offer; -1 for none. */
     this.chosen = -1;
