@@ -58,7 +58,7 @@ def show(page: Visit, view: str, row: int = 20) -> None:
       const { state, recording } = window.acpReport;
       state.set("view", view);
       state.select(Math.min(row, recording.rows - 1));
-      const seq = `#${recording.numbers("seq")[state.row]} `;
+      const seq = `#${recording.numbers("seq").at(state.row)} `;
       while (!document.querySelector(".detail-title")?.textContent.startsWith(seq)) {
         await new Promise((done) => setTimeout(done, 5));
       }

@@ -47,7 +47,7 @@ TYPE = """async (texts) => {
     await type("");
     await type(text);
     const shown = document.querySelector("#app .message").textContent;
-    const seqs = [...state.shown].map((row) => recording.numbers("seq")[row]);
+    const seqs = [...state.shown].map((row) => recording.numbers("seq").at(row));
     answers.push(state.error === "" ? seqs : shown);
   }
   return answers;
@@ -58,7 +58,7 @@ SEARCH = """async (texts) => {
   await state.setFilter("");
   for (const text of texts) {
     await state.setQuery(text);
-    const seqs = [...state.matched].map((row) => recording.numbers("seq")[row]);
+    const seqs = [...state.matched].map((row) => recording.numbers("seq").at(row));
     answers.push([seqs, document.querySelector("output[for=search]").textContent, state.error]);
   }
   return answers;

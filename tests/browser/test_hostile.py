@@ -54,7 +54,7 @@ TOUR = r"""async ({ wanted, every }) => {HELPERS
   document.getElementById("app").style.setProperty("--head", "0px");  // as when it is scrolled to
   for (let row = 0; row < recording.rows; row++) {
     if (row % every !== 0 && row !== recording.rows - 1) continue;
-    const seq = recording.numbers("seq")[row];
+    const seq = recording.numbers("seq").at(row);
     state.select(row);
     await until(() => showsNumber(seq), `the detail of ${seq}`);
     for (const cell of document.querySelectorAll("[role=row] > .list-number")) {

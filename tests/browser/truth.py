@@ -43,7 +43,7 @@ READ_ALL = """async (blocks) => {
     frames.push(await recording.frame(row));
     lines.push(base64(await recording.line(row)));
     texts.push((await recording.cells(row)).text);
-    exchanges.push(columns.map((name) => numbers[name][row]));
+    exchanges.push(columns.map((name) => numbers[name].at(row)));
   }
   return JSON.stringify({ frames, lines, texts, exchanges, meta: recording.meta }); // NaN is null
 }"""

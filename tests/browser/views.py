@@ -48,7 +48,7 @@ ANSWERS = """async () => {
   const [asked, seqs] = ["request_seq", "seq"].map((name) => recording.numbers(name));
   const found = {};
   for (let row = 0; row < recording.rows; row++) {
-    if (asked[row] < seqs[row]) found[asked[row]] = (await recording.cells(row)).text;
+    if (asked.at(row) < seqs.at(row)) found[asked.at(row)] = (await recording.cells(row)).text;
   }
   return found;
 }"""

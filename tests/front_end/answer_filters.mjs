@@ -10,7 +10,7 @@ const answers = [];
 for (const { blocks, filters, searches } of JSON.parse(readFileSync(0, "utf-8"))) {
   const recording = await Recording.read(new PackedSource(blocks));
   const seqs = recording.numbers("seq");
-  const numbered = ({ rows }) => Array.from(rows, (row) => seqs[row]);
+  const numbered = ({ rows }) => Array.from(rows, (row) => seqs.at(row));
   const found = { filters: [], searches: [] };
   for (const text of filters) {
     found.filters.push(await applyFilter({ recording }, text).then(numbered, (error) => error.message));

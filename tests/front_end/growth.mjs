@@ -34,7 +34,7 @@ async function columnsFrom(source, recording, first) {
   const { columns } = readIndexBlock(await source.bytes("i0"));
   const valuesOf = (name, kind) => {
     const values = Array.from({ length: recording.rows - first }, (_, at) =>
-      kind === "text" ? recording.text(name, first + at) : recording.numbers(name)[first + at]);
+      kind === "text" ? recording.text(name, first + at) : recording.numbers(name).at(first + at));
     if (name !== "run") return values.map((value) => (Number.isNaN(value) ? null : value));
     return values.map((run, at) => (Number.isNaN(run) || run === first + at ? null : run - first - at));
   };
@@ -47,7 +47,7 @@ function itemsOf({ recording, shown, grewFrom }, old = undefined) {
 }
 
 function axisOf(recording) {
-  return timeAxis(recording.numbers("t_ns"), debtsOf(recording, openSpans(recording)), recording.pauses);
+  return timeAxis(recording.numbers("t_ns").toArray(), debtsOf(recording, openSpans(recording)), recording.pauses);
 }
 
 /** A page that is given one block after the other. */
@@ -167,7 +167,7 @@ for (const { name, stages } of JSON.parse(readFileSync(0, "utf-8"))) {
   const last = wholes.at(-1);
   counts[name] = {
     rows: last.rows,
-    runs: wholes.slice(0, -1).filter(({ rows }) => last.numbers("run")[rows] < rows).length,
+    runs: wholes.slice(0, -1).filter(({ rows }) => last.numbers("run").at(rows) < rows).length,
     late: Array.from(last.numbers("response_seq")).filter((seq, row) =>
       wholes.some(({ rows }) => row < rows && last.rowOf(seq) >= rows)).length,
   };

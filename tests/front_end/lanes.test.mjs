@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Column } from "../../acp_proxy/report/front_end/data/columns.js";
 
 import {
   arrowsOf, debtsOf, lanesOf, lateUpdates, openSpans, sequenceItems,
@@ -7,6 +8,12 @@ import {
 
 const MS = 1e6;
 const PARTIES = { "session/request_permission": "person", "fs/read_text_file": "files", "x/other": "other" };
+
+function columnOf(values, empty) {
+  const column = new Column(empty);
+  column.append(Float64Array.from(values));
+  return column;
+}
 
 /** A recording of rows given by name; `seq` counts from 1 unless it is given. */
 class FakeRecording {
@@ -26,12 +33,12 @@ class FakeRecording {
   }
   numbers(name) {
     if (!this.known.has(name)) {
-      this.known.set(name, Float64Array.from(this.list, (row) => row[name] ?? NaN));
+      this.known.set(name, columnOf(this.list.map((row) => row[name] ?? NaN), NaN));
     }
     return this.known.get(name);
   }
   columns(...names) { return names.map((name) => this.numbers(name)); }
-  codes(name) { return Int32Array.from(this.list, (row) => this.code(row[name])); }
+  codes(name) { return columnOf(this.list.map((row) => this.code(row[name])), 0); }
   code(text) { return this.texts.indexOf(text) + 1; }
   text(name, row) { return this.list[row][name] ?? null; }
   rowOf(seq) { return this.list.findIndex((row) => row.seq === seq); }

@@ -33,14 +33,14 @@ test("texts are found by column and row, and unknown texts have no code", async 
   const { recording } = await recordingOf();
   assert.equal(recording.text("method", 4), "session/prompt");
   assert.equal(recording.text("method", 0), null);
-  assert.equal(recording.codes("kind")[1], recording.code("request"));
+  assert.equal(recording.codes("kind").at(1), recording.code("request"));
   assert.equal(recording.code("nothing"), 0);
 });
 
 test("requests, runs and turns refer to other rows", async () => {
   const { recording } = await recordingOf();
   assert.deepEqual([0, 1, 2, 4].map((row) => recording.pair(row)), [-1, 4, -1, 1]);
-  assert.deepEqual([2, 3].map((row) => recording.numbers("run")[row]), [2, 2]);
+  assert.deepEqual([2, 3].map((row) => recording.numbers("run").at(row)), [2, 2]);
   assert.deepEqual(recording.rowsOfTurn(1), [1, 4]);
   assert.equal(recording.rowsOfTurn(2), null);
   assert.deepEqual([0, 1, 2].map((row) => recording.rowsAlike("turn", row)), [[], [1, 2, 3, 4], [1, 2, 3, 4]]);
@@ -85,7 +85,7 @@ test("a long line is returned in pieces, and a line that is too long is refused 
   const lines = [];
   for (let at = 0; at < 3; at++) lines.push(new TextDecoder().decode(await recording.line(at)));
   assert.deepEqual(lines, ["ab", "123456", "z"]);
-  recording.numbers("length")[1] = 2 ** 27;
+  recording.numbers("length").set(1, 2 ** 27);
   await assert.rejects(recording.line(1), /too large/);
 });
 

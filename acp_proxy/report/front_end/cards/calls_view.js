@@ -26,7 +26,7 @@ export async function listedCalls(recording, kinds) {
   const calls = new Map();
   for (const item of rowsWith(kinds, "tool_call")) {
     const entry = /** @type {ListedCall} */ (await recording.entries.get(item));
-    const key = firsts[recording.rowOf(entry.seq)];
+    const key = firsts.at(recording.rowOf(entry.seq));
     // Updates of a call after the end of its turn are another entry.
     const { seq, detail } = calls.get(key) ?? { seq: entry.seq, detail: "other" };
     const state = ENDED.test(entry.state) ? entry.state : unended;
@@ -81,7 +81,7 @@ export class CallsView {
   }
 
   /** @param {number} row of any of its frames @returns {ListedCall | undefined} */
-  callAt = (row) => this.calls?.get(this.recording.numbers("call")[row]);
+  callAt = (row) => this.calls?.get(this.recording.numbers("call").at(row));
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
@@ -93,7 +93,7 @@ export class CallsView {
 
   indexOf() {
     const calls = this.recording.numbers("call");
-    return this.rows.findIndex((row) => calls[row] === calls[this.state.row]);
+    return this.rows.findIndex((row) => calls.at(row) === calls.at(this.state.row));
   }
 
   /** @param {"center" | "kept"} [place] of the chosen call */
@@ -105,8 +105,9 @@ export class CallsView {
       return call && [call.detail, ""].includes(kind) && [call.state, ""].includes(status);
     };
     const [calls, known] = [this.recording.numbers("call"), new Set()];
-    const isFirst = (/** @type {number} */ row) => known.size < known.add(calls[row]).size;
-    this.rows = this.state.shown.filter((row) => calls[row] >= 0 && isFirst(row) && isChosen(row));
+    const isFirst = (/** @type {number} */ row) => known.size < known.add(calls.at(row)).size;
+    this.rows = this.state.shown.filter((row) =>
+      calls.at(row) >= 0 && isFirst(row) && isChosen(row));
     this.list.setItems(this.rows, this.indexOf(), place);
     const shown = Array.from(this.rows, this.callAt);
     const failed = shown.filter((call) => call?.is_failed).length;
@@ -125,9 +126,9 @@ export class CallsView {
     const call = /** @type {ListedCall} */ (this.callAt(row));
     const { seq, last_seq, took_ns, detail, title, state, is_failed, remarks } = call;
     const [times, turns, calls] = this.recording.columns("t_ns", "turn", "call");
-    const isFound = this.state.matched.some((one) => calls[one] === calls[row]);
+    const isFound = this.state.matched.some((one) => calls.at(one) === calls.at(row));
     const outside = remarks.includes("history") ? "history" : "outside";
-    const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
+    const at = (/** @type {number} */ one) => times.at(this.recording.rowOf(one));
     const isEndless = state === "never ended";
     const waited = isEndless && this.recording.steps.find((one) => one.seq === seq)?.duration_ns;
     const took = took_ns ?? (isEndless ? waited : at(last_seq) - at(seq));
@@ -135,7 +136,7 @@ export class CallsView {
     const cells = [
       `#${seq}`, secondsInWords(at(seq)), [durationInWords(took || NaN), waited && " ✗"], detail,
       [isFound && sign("sign-hit", "●", "found"), span("calls-title", title)],
-      span(tone, isEndless ? "✗ never ended" : statusInWords(state)), turns[row] || outside,
+      span(tone, isEndless ? "✗ never ended" : statusInWords(state)), turns.at(row) || outside,
     ];
     node.classList.add("calls-row", `calls-${tone || "usual"}`, `calls-${outside}`);
     setAttribute(node, "title", title);

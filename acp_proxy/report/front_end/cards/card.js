@@ -104,7 +104,7 @@ export async function permissionElement(state, row, isWhole) {
  * @param {State} state @param {number} row @param {string} [words] in place of the number
  */
 export function seqButton(state, row, words) {
-  const seq = state.recording.numbers("seq")[row];
+  const seq = state.recording.numbers("seq").at(row);
   const click = (/** @type {Event} */ event) => {
     event.stopPropagation();
     state.select(row);

@@ -61,7 +61,7 @@ export function outputAfter(steps, index = steps.length - 1) {
 export async function readFrames(recording, rows) {
   const frames = [];
   for (const row of rows) {
-    const [seq, t_ns] = ["seq", "t_ns"].map((name) => recording.numbers(name)[row]);
+    const [seq, t_ns] = ["seq", "t_ns"].map((name) => recording.numbers(name).at(row));
     const [kind, method] = ["kind", "method"].map((name) => recording.text(name, row) ?? "");
     frames.push({ row, seq, t_ns, kind, method, message: parsedLine(await recording.line(row)) });
   }
@@ -78,7 +78,7 @@ export async function terminalElement({ recording }, id, row) {
   await entries.ready();
   const [terminals, sessions] = ["terminal", "session"].map((name) => recording.codes(name));
   const items = rowsWith(terminals, recording.code(id) || -1)
-    .filter((at) => sessions[at] === sessions[row]).map((at) => entries.ofRows[at])
+    .filter((at) => sessions.at(at) === sessions.at(row)).map((at) => entries.ofRows[at])
     .filter((item) => entries.kinds[item] === "terminal");
   const isThere = (/** @type {number} */ item) => recording.rowOf(entries.seqs[item]) <= row;
   const item = items.findLast(isThere) ?? items[0] ?? -1;

@@ -123,34 +123,35 @@ export class Entries {
     const least = seqs.slice(this.first).reduce((one, seq) => Math.min(one, seq), Infinity);
     const changed = Math.min(recording.nearest(least), this.ofRows.length);
     const goesOn = this.placed.row <= changed && this.placed.first <= this.first;
-    const begin = goesOn ? this.placed : { row: 0, latest: new Map() };
-    const found = new Int32Array(recording.rows).fill(-1, begin.row);
-    found.set(this.ofRows.subarray(0, begin.row));
+    const start = goesOn ? this.placed : { row: 0, latest: new Map() };
+    const found = new Int32Array(recording.rows).fill(-1, start.row);
+    found.set(this.ofRows.subarray(0, start.row));
     for (let item = seqs.length - 1; item >= 0; item--) {
       // A report of some frames may have an answer without its request.
       const ends = kinds[item] === SECTION ? [] : [seqs[item], lastSeqs[item] ?? -1];
       const row = ends.map((seq) => recording.rowOf(seq)).find((one) => one >= 0) ?? -1;
       // The end of a turn that never ended has the number of its prompt.
-      const isFree = row >= begin.row && (found[row] < 0 || kinds[item] !== "end");
+      const isFree = row >= start.row && (found[row] < 0 || kinds[item] !== "end");
       if (isFree) found[row] = item;
     }
     const [seq, asked, call, run] = recording.columns("seq", "request_seq", "call", "run");
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];
     const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
-    const latest = new Map(begin.latest);
-    for (let row = begin.row; row < found.length; row++) {
+    const latest = new Map(start.latest);
+    for (let row = start.row; row < found.length; row++) {
       if (row % ROWS_AT_ONCE === 0) await pause();
       if (row === changed) this.placed = { row, first: this.first, latest: new Map(latest) };
-      const about = terminal[row] || answered[row] || `${stream[row]} ${update[row]}`;
-      const key = call[row] >= 0 ? call[row] : `${about} ${session[row]}`;
+      const about = terminal.at(row) || answered.at(row) || `${stream.at(row)} ${update.at(row)}`;
+      const key = call.at(row) >= 0 ? call.at(row) : `${about} ${session.at(row)}`;
       if (found[row] >= 0) {
         if (!PAIRS.has(kinds[found[row]])) latest.set(key, found[row]);
         continue;
       }
-      const isAnswer = asked[row] < seq[row];
-      const before = run[row] < row ? run[row] : isAnswer ? recording.rowOf(asked[row]) : -1;
+      const isAnswer = asked.at(row) < seq.at(row);
+      const begin = run.at(row);
+      const before = begin < row ? begin : isAnswer ? recording.rowOf(asked.at(row)) : -1;
       const item = before >= 0 ? found[before] : (latest.get(key) ?? -1);
-      if (seq[row] <= (lastSeqs[item] ?? -1)) found[row] = item;
+      if (seq.at(row) <= (lastSeqs[item] ?? -1)) found[row] = item;
     }
     return found;
   }

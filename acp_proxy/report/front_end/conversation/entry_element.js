@@ -104,7 +104,7 @@ function entryTerm({ recording }, { kind, seq }) {
  */
 const isInCard = ({ recording }, { id }) =>
   rowsWith(recording.codes("terminal"), recording.code(id))
-    .some((row) => recording.codes("tool_call")[row] > 0);
+    .some((row) => recording.codes("tool_call").at(row) > 0);
 
 /** The line of a folded entry. @param {State} state @param {Entry} entry @returns {Child[]} */
 function summaryWords({ recording }, entry) {

@@ -1,16 +1,31 @@
-// Decodes index blocks: the columns of some rows, each value in as few bytes as its block needs.
-// A block is a JSON header with its length before it, then planes of bytes, lowest byte first.
+// Decodes index blocks, and keeps the columns of all rows in little memory. A block is a JSON
+// header with its length before it, then planes of bytes, lowest byte first.
 
 import { decodeText } from "./source.js";
 
 /**
- * @typedef {{kind: "text" | "number" | "difference", width: number, planes: Uint8Array}} Column
+ * @typedef {{kind: "text" | "number" | "difference", width: number, planes: Uint8Array}} Planes
  * @typedef {{rows: number, texts: string[], cells: number[], payloads: [number, number][],
- * columns: Map<string, Column>}} IndexBlock
- * @typedef {Uint8Array | Uint16Array | Int32Array} Codes
+ * columns: Map<string, Planes>}} IndexBlock
+ */
+/**
+ * The values of some rows. A value is `values[codes[place]] + step * row`, or `values[place]` if
+ * `codes` is null.
+ * @typedef {{codes: Uint8Array | null, values: Float64Array | Uint16Array |
+ * Uint32Array, step: number}} Page
  */
 
 const HEADER_LENGTH_BYTES = 4;
+const PAGE_BITS = 12;
+const PAGE_ROWS = 1 << PAGE_BITS;
+const MOST_CODES = 256;
+/** Of a table of hashes: its size, and what makes a hash out of a number. */
+const SLOTS = 1024;
+const FACTOR = 0x9e3779b1;
+const SLOT_SHIFT = 22;
+const GROWTH = 1.25;
+/** The codes of a page in which one value is enough. */
+const ALL_ZERO = new Uint8Array(PAGE_ROWS);
 
 /**
  * Reads the header of an index block. A column is decoded later, when it is needed.
@@ -32,54 +47,202 @@ export function readIndexBlock(bytes) {
 }
 
 /**
- * Returns an array with room for more rows, whose new values are NaN or 0. The array uses the same
- * memory if it is large enough, or else twice as much.
- * @template {Float64Array | Codes} Values
- * @param {Values} values an empty array, or an earlier result of this function
- * @param {number} rows the new number of rows
- * @param {number} [expected] the number of rows that there may soon be
- * @param {any} [Type] the type of the returned array
- * @returns {Values}
+ * Decodes the values of a block: a number, or the code of a text, which is its index plus 1.
+ * @param {number} rows @param {Planes} planes @param {number} empty the value that stands for null
  */
-export function lengthened(values, rows, expected = 0, Type = values.constructor) {
-  const { byteLength } = values.buffer;
-  const hasRoom = values instanceof Type && rows * Type.BYTES_PER_ELEMENT <= byteLength;
-  if (hasRoom) return new Type(values.buffer, 0, rows);
-  const longer = new Type(Math.max(rows, rows > expected ? 2 * values.length : expected));
-  if (Type === Float64Array) longer.fill(NaN, values.length);
-  longer.set(values);
-  return longer.subarray(0, rows);
-}
-
-/**
- * Decodes a column of numbers into the last rows of an array. A null stays NaN.
- * @param {Float64Array} values @param {number} rows @param {Column} column
- */
-export function decodeNumbers(values, rows, { kind, width, planes }) {
-  const first = values.length - rows;
-  for (let row = 0, before = 0; width > 0 && row < rows; row++) {
-    let [stored, scale] = [0, 1];
-    for (let at = row; at < width * rows; at += rows, scale *= 256) stored += planes[at] * scale;
-    if (stored === 0) continue;
+export function decoded(rows, { kind, width, planes }, empty) {
+  const values = new Float64Array(rows);
+  if (width === 0) return values.fill(empty);
+  values.set(planes.subarray(0, rows));
+  for (let at = rows, scale = 256; at < width * rows; scale *= 256) {
+    for (let row = 0; row < rows; row++) values[row] += planes[at++] * scale;
+  }
+  if (kind === "text") return values;
+  for (let row = 0, before = 0; row < rows; row++) {
+    const stored = values[row];
     // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
     const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
-    values[first + row] = kind === "difference" ? (before += number) : number;
+    if (stored === 0) values[row] = empty;
+    else values[row] = kind === "difference" ? (before += number) : number;
   }
+  return values;
 }
 
 /**
- * The smallest type of array that fits both the present codes and codes of a width in bytes.
- * @param {Codes} codes @param {number} width
+ * The values of a column by row, in pages. Most pages have few different values, or few different
+ * distances from the number of the row; such a page has a byte for each row, or none.
  */
-export const typeOfCodes = ({ BYTES_PER_ELEMENT }, width) =>
-  [Uint8Array, Uint8Array, Uint16Array][Math.max(BYTES_PER_ELEMENT, width)] ?? Int32Array;
+export class Column {
+  /** @type {Page[]} */
+  pages = [];
+  length = 0;
+  /** The pages that have changed since `pack`, by their numbers. @type {Set<number>} */
+  loose = new Set();
+
+  /** @param {number} empty the value of a row without another value: NaN, or the code 0 */
+  constructor(empty) {
+    this.empty = empty;
+  }
+
+  /** The value of a row; NaN if there is no such row. @param {number} row */
+  at(row) {
+    if (!(row >= 0 && row < this.length)) return NaN;
+    const { codes, values, step } = this.pages[row >> PAGE_BITS];
+    const place = row & (PAGE_ROWS - 1);
+    return codes === null ? values[place] : values[codes[place]] + step * row;
+  }
+
+  /**
+   * Changes the value of a row, whose page takes more memory until `pack`.
+   * @param {number} row @param {number} value
+   */
+  set(row, value) {
+    this.loosened(row >> PAGE_BITS)[row & (PAGE_ROWS - 1)] = value;
+  }
+
+  /** Makes the column as long as a recording. @param {number} rows */
+  pad(rows) {
+    if (rows > this.length) this.append(new Float64Array(rows - this.length).fill(this.empty));
+  }
+
+  /** @param {Float64Array} values */
+  append(values) {
+    for (let done = 0; done < values.length;) {
+      const place = this.length & (PAGE_ROWS - 1);
+      const number = this.length >> PAGE_BITS;
+      const part = values.subarray(done, (done += PAGE_ROWS - place));
+      const before = this.pages[number] ?? this.pages[number - 1];
+      // Pages in which one value is enough are often the same object.
+      const page = before?.codes === ALL_ZERO ? before : null;
+      if (page && isUniform(page, this.length, part)) this.pages[number] = page;
+      else this.loosened(number).set(part, place);
+      this.length += part.length;
+      this.pack();
+    }
+  }
+
+  /** Returns the values of a page, to be written. @param {number} number of the page */
+  loosened(number) {
+    const { codes = null, values = null } = this.pages[number] ?? {};
+    this.loose.add(number);
+    if (codes === null && values instanceof Float64Array) return values;
+    const plain = new Float64Array(PAGE_ROWS);
+    const first = number * PAGE_ROWS;
+    const rows = Math.min(PAGE_ROWS, this.length - first);
+    for (let place = 0; place < rows; place++) plain[place] = this.at(first + place);
+    this.pages[number] = { codes: null, values: plain, step: 0 };
+    return plain;
+  }
+
+  /** Stores what was written in as little memory as possible. */
+  pack() {
+    for (const number of this.loose) {
+      const first = number * PAGE_ROWS;
+      const values = /** @type {Float64Array} */ (this.pages[number].values);
+      this.pages[number] = packed(values, first, Math.min(PAGE_ROWS, this.length - first));
+    }
+    this.loose.clear();
+  }
+
+  /** The first row that has a value, or -1. @param {number} value @param {number} [from] */
+  indexOf(value, from = 0) {
+    for (let row = from; row < this.length;) {
+      const { codes, values, step } = this.pages[row >> PAGE_BITS];
+      const end = Math.min(this.length, (row | (PAGE_ROWS - 1)) + 1);
+      const isPossible = codes === null || step > 0 || values.includes(value);
+      for (; isPossible && row < end; row++) if (this.at(row) === value) return row;
+      row = end;
+    }
+    return -1;
+  }
+
+  /** @param {number} value */
+  includes = (value) => this.indexOf(value) >= 0;
+
+  /** The first row whose value is not below another, in a sorted column. @param {number} value */
+  lowerBound(value) {
+    let [low, high] = [0, this.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.at(middle) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** All values, which take eight bytes for each row. */
+  toArray() {
+    const all = new Float64Array(this.length);
+    for (let row = 0; row < all.length; row++) all[row] = this.at(row);
+    return all;
+  }
+
+  [Symbol.iterator]() { return this.toArray().values(); }
+}
 
 /**
- * Decodes a column of texts into the last rows of an array. A code is the index of a text plus 1; 0
- * is null.
- * @param {Codes} codes @param {number} rows @param {Column} column
+ * Whether the one value of a page, with its step, is that of more rows.
+ * @param {Page} page @param {number} first the first of these rows @param {Float64Array} values
  */
-export function decodeCodes(codes, rows, { planes }) {
-  const last = codes.subarray(codes.length - rows);
-  planes.forEach((byte, at) => (last[at % rows] |= byte << (8 * Math.floor(at / rows))));
+function isUniform({ values: [base], step }, first, values) {
+  for (let at = 0; at < values.length; at++) {
+    if (!Object.is(base + step * (first + at), values[at])) return false;
+  }
+  return true;
+}
+
+/**
+ * The page of some values.
+ * @param {Float64Array} values @param {number} first their first row @param {number} rows how many
+ * @returns {Page}
+ */
+function packed(values, first, rows) {
+  for (const step of [0, 1]) {
+    const codes = new Uint8Array(PAGE_ROWS);
+    const known = new Float64Array(MOST_CODES + 1);
+    // A table of hashes: 0, or one more than the code of a known value.
+    const slots = new Uint16Array(SLOTS);
+    let [place, count, before, code] = [0, 0, Infinity, 0];
+    for (; place < rows && count <= MOST_CODES; place++) {
+      const shift = step * (first + place);
+      const value = values[place] - shift;
+      // Differences of large numbers are not exact.
+      if (step > 0 && !Object.is(value + shift, values[place])) break;
+      if (!Object.is(value, before)) {
+        let slot = Math.imul(value, FACTOR) >>> SLOT_SHIFT;
+        while (slots[slot] > 0 && !Object.is(known[slots[slot] - 1], value)) {
+          slot = (slot + 1) % SLOTS;
+        }
+        if (slots[slot] === 0) {
+          known[count] = value;
+          slots[slot] = ++count;
+        }
+        [before, code] = [value, slots[slot] - 1];
+      }
+      codes[place] = code;
+    }
+    if (place < rows || count > MOST_CODES) continue;
+    return { codes: count === 1 ? ALL_ZERO : codes, values: known.slice(0, count), step };
+  }
+  let most = 0;
+  for (const value of values) most = value >>> 0 === value ? Math.max(most, value) : Infinity;
+  const narrow = most < 2 ** 16 ? new Uint16Array(values) : new Uint32Array(values);
+  return { codes: null, values: most < 2 ** 32 ? narrow : values, step: 0 };
+}
+
+/**
+ * Returns an array with room for more rows, whose new values are 0. The array uses the same memory
+ * if it is large enough.
+ * @template {Int32Array | Uint8Array} Values
+ * @param {Values} values an empty array, or an earlier result of this function
+ * @param {number} rows the new number of rows
+ * @returns {Values}
+ */
+export function lengthened(values, rows) {
+  const Type = /** @type {any} */ (values.constructor);
+  const hasRoom = rows * Type.BYTES_PER_ELEMENT <= values.buffer.byteLength;
+  if (hasRoom) return new Type(values.buffer, 0, rows);
+  const longer = new Type(Math.max(rows, GROWTH * values.length));
+  longer.set(values);
+  return longer.subarray(0, rows);
 }

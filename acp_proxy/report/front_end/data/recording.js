@@ -2,7 +2,7 @@
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { Entries } from "../conversation/entries.js";
 import { BlockCache } from "./block_cache.js";
-import { decodeCodes, decodeNumbers, lengthened, readIndexBlock, typeOfCodes } from "./columns.js";
+import { Column, decoded, readIndexBlock } from "./columns.js";
 import { joinedBytes, pause, readJson } from "./source.js";
 import { rowsWith } from "./values.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
@@ -12,7 +12,6 @@ import { setTimeStep, visibleText } from "../shell/words.js";
  * | null, size: number}} FiredFault
  * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}}
  * RowCells
- * @typedef {import("./columns.js").Codes} Codes
  * @typedef {import("./source.js").Source} Source
  * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
  * @typedef {{before: number, ns: number, awaited: string, debt: number}} Pause a time in which the
@@ -45,9 +44,9 @@ export class Recording {
     this.texts = [];
     /** @type {Map<string, number>} */
     this.codeOfText = new Map();
-    /** The decoded values of each column, by its name. @type {Map<string, Float64Array>} */
+    /** The columns of numbers, by their names. @type {Map<string, Column>} */
     this.decodedNumbers = new Map();
-    /** @type {Map<string, Codes>} */
+    /** The columns of texts. @type {Map<string, Column>} */
     this.decodedCodes = new Map();
     /** The first row of each block of cells. @type {number[]} */
     this.cellRows = [];
@@ -101,31 +100,51 @@ export class Recording {
     const first = this.rows;
     this.rows += rows;
     for (const text of texts) this.codeOfText.set(text, this.texts.push(text));
-    for (const [name, column] of columns) {
-      if (column.kind === "text") decodeCodes(this.codes(name, column.width), rows, column);
-      else decodeNumbers(this.numbers(name), rows, column);
+    for (const [name, planes] of columns) {
+      const column = planes.kind === "text" ? this.codes(name, first) : this.numbers(name, first);
+      const values = decoded(rows, planes, column.empty);
+      if (name === "run") this.beginRuns(values, first);
+      // If times are not known, the number of the row takes the place of its time.
+      const isTimeless = name === "t_ns" && this.meta.has_times === false;
+      column.append(isTimeless ? values.map((_, at) => first + at) : values);
     }
     // The last blocks may go on in these rows.
     this.cellBlocks.expire(`c${this.cellRows.length - 1}`);
     this.payloadBlocks.expire(`p${this.payloadRows.length - 1}`);
     this.cellRows.push(...cells);
     this.payloadRows.push(...payloads.map(([row]) => row));
-    const [runs, times, seqs] = this.columns("run", "t_ns", "seq");
-    const [requests, answers, took] = this.columns("request_seq", "response_seq", "latency_ns");
+    const [seqs, requests] = this.columns("seq", "request_seq");
+    const [answers, took] = this.columns("response_seq", "latency_ns");
     for (let row = first; row < this.rows; row++) {
-      // If times are not known, the number of the row takes the place of its time.
-      if (this.meta.has_times === false) times[row] = row;
-      // The column has the distance to the first row of a run; it is replaced by that row.
-      const begin = (runs[row] += row);
-      if (begin < row && runs[begin] !== begin) {
-        runs[begin] = begin;
-        this.changed.add(begin);
-      }
-      if (answers[row] !== seqs[row]) continue;
+      const seq = answers.at(row);
+      if (seq !== seqs.at(row)) continue;
       const [session, terminal] = ["session", "terminal"].map((name) => this.text(name, row));
-      const [seq, request_seq, latency_ns] = [seqs[row], requests[row], took[row]];
+      const [request_seq, latency_ns] = [requests.at(row), took.at(row)];
       this.pairAnswer({ seq, request_seq, response_seq: seq, latency_ns, session, terminal });
     }
+    this.pack();
+  }
+
+  /** Saves memory after changes of columns. */
+  pack() {
+    for (const columns of [this.decodedNumbers, this.decodedCodes]) {
+      columns.forEach((column) => column.pack());
+    }
+  }
+
+  /**
+   * Replaces the distance to the first row of a run by that row, also in this row itself.
+   * @param {Float64Array} runs of the next rows @param {number} first the first of them
+   */
+  beginRuns(runs, first) {
+    const earlier = this.numbers("run", first);
+    runs.forEach((distance, at) => {
+      const begin = (runs[at] = distance + first + at);
+      if (!(begin < first + at) || (runs[begin - first] ?? earlier.at(begin)) === begin) return;
+      if (begin < first) earlier.set(begin, begin);
+      else runs[begin - first] = begin;
+      this.changed.add(begin);
+    });
   }
 
   /**
@@ -142,6 +161,7 @@ export class Recording {
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: ${counts}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
+    this.pack();
     const problems = [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq);
     const known = this.problems;
     this.problems = new Map();
@@ -183,46 +203,45 @@ export class Recording {
   pairAnswer({ seq, request_seq, response_seq, latency_ns, session, terminal }) {
     const row = seq === response_seq ? this.rowOf(request_seq) : -1;
     const answers = this.numbers("response_seq");
-    if (row < 0 || this.text("kind", row) !== "request" || answers[row] === seq) return;
-    answers[row] = seq;
-    this.numbers("latency_ns")[row] = latency_ns ?? NaN;
+    if (row < 0 || this.text("kind", row) !== "request" || answers.at(row) === seq) return;
+    answers.set(row, seq);
+    this.numbers("latency_ns").set(row, latency_ns ?? NaN);
     const made = this.text("method", row) === "terminal/create" ? terminal : null;
     for (const [name, text] of [["answer_session", session], ["answer_terminal", made]]) {
-      const code = this.code(text ?? "");
-      this.codes(name, Math.ceil(Math.log2(code + 1) / 8))[row] = code;
+      this.codes(name).set(row, this.code(text ?? ""));
     }
     this.changed.add(row);
   }
 
   /**
-   * The values of a column of numbers, by row; null is NaN. In the column `run`, the value is the
-   * first row of the run of chunks that contains a row.
-   * @param {string} name @returns {Float64Array}
+   * A column of numbers; null is NaN. In the column `run`, the value is the first row of the run of
+   * chunks that contains a row.
+   * @param {string} name @param {number} [rows] how many are needed
    */
-  numbers(name) {
-    const found = this.decodedNumbers.get(name) ?? new Float64Array(0);
-    if (found.length === this.rows) return found;
-    this.decodedNumbers.set(name, lengthened(found, this.rows, this.meta.rows));
-    return this.numbers(name);
-  }
+  numbers = (name, rows) => this.column(this.decodedNumbers, name, NaN, rows);
 
-  /** The values of columns of numbers; see `numbers`. @param {...string} names */
+  /** Columns of numbers; see `numbers`. @param {...string} names */
   columns = (...names) => names.map((name) => this.numbers(name));
 
   /**
-   * The codes of a column of texts, by row; 0 is null.
-   * @param {string} name @param {number} [width] in bytes, of codes to be written @returns {Codes}
+   * The codes of a column of texts; 0 is null.
+   * @param {string} name @param {number} [rows] how many are needed
    */
-  codes(name, width = 0) {
-    const found = this.decodedCodes.get(name) ?? new Uint8Array(0);
-    const Type = typeOfCodes(found, width);
-    if (found.length === this.rows && found instanceof Type) return found;
-    this.decodedCodes.set(name, lengthened(found, this.rows, this.meta.rows, Type));
-    return this.codes(name);
+  codes = (name, rows) => this.column(this.decodedCodes, name, 0, rows);
+
+  /**
+   * @param {Map<string, Column>} known @param {string} name
+   * @param {number} empty @param {number} rows
+   */
+  column(known, name, empty, rows = this.rows) {
+    const column = known.get(name) ?? new Column(empty);
+    known.set(name, column);
+    column.pad(rows);
+    return column;
   }
 
   /** @param {string} name @param {number} row @returns {string | null} */
-  text = (name, row) => this.texts[this.codes(name)[row] - 1] ?? null;
+  text = (name, row) => this.texts[this.codes(name).at(row) - 1] ?? null;
 
   /**
    * The code of a text, which is the same in every column; 0 if no column has this text.
@@ -238,18 +257,19 @@ export class Recording {
 
   /** The row of a frame number, or -1. @param {number} seq */
   rowOf(seq) {
-    const row = lowerBound(this.numbers("seq"), seq);
-    return this.numbers("seq")[row] === seq ? row : -1;
+    const seqs = this.numbers("seq");
+    const row = seqs.lowerBound(seq);
+    return seqs.at(row) === seq ? row : -1;
   }
 
   /**
    * The row of the first frame number that is not below `seq`, or the last row.
    * @param {number} seq
    */
-  nearest = (seq) => Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
+  nearest = (seq) => Math.min(this.numbers("seq").lowerBound(seq), this.rows - 1);
 
   /** The first row at or after a time; `rows` if all rows are earlier. @param {number} tNs */
-  rowAt = (tNs) => lowerBound(this.numbers("t_ns"), tNs);
+  rowAt = (tNs) => this.numbers("t_ns").lowerBound(tNs);
 
   /**
    * The row of the answer to a request, or of the request of an answer; -1 if there is none.
@@ -257,7 +277,7 @@ export class Recording {
    */
   pair(row) {
     const column = this.text("kind", row) === "request" ? "response_seq" : "request_seq";
-    const found = this.rowOf(this.numbers(column)[row]);
+    const found = this.rowOf(this.numbers(column).at(row));
     return found === row ? -1 : found;
   }
 
@@ -268,14 +288,16 @@ export class Recording {
   rowsOfTurn(turn) {
     const turns = this.numbers("turn");
     const first = turns.indexOf(turn);
-    return first < 0 ? null : [first, turns.lastIndexOf(turn)];
+    let last = turns.length - 1;
+    while (last > first && turns.at(last) !== turn) last--;
+    return first < 0 ? null : [first, last];
   }
 
   /**
    * The rows that have the same number as a given row in a column; none if this row has no number.
    * @param {string} name @param {number} row
    */
-  rowsAlike = (name, row) => rowsWith(this.numbers(name), this.numbers(name)[row]);
+  rowsAlike = (name, row) => rowsWith(this.numbers(name), this.numbers(name).at(row));
 
   /**
    * The cells of a row, which are not in columns: its preview, its id, and the effects of faults.
@@ -361,17 +383,17 @@ export class Recording {
   async frame(row) {
     const { rpc_id, parse_error } = await this.cells(row);
     const members = MEMBERS.map((name) => {
-      const value = this.decodedCodes.has(name) ? this.text(name, row) : this.numbers(name)[row];
+      const value = this.decodedCodes.has(name) ? this.text(name, row) : this.numbers(name).at(row);
       return [name, Number.isNaN(value) ? null : value];
     });
     const { seq, t_ns, stream, kind, ...others } = Object.fromEntries(members);
     if (stream === "event") return { seq, t_ns, event: kind };
-    const t_first_ns = t_ns - (this.numbers("arrival_ns")[row] || 0);
+    const t_first_ns = t_ns - (this.numbers("arrival_ns").at(row) || 0);
     return { seq, t_ns, t_first_ns, stream, kind, ...others, rpc_id, parse_error };
   }
 
   /** @param {number} row */
-  lineLength = (row) => this.numbers("length")[row] || 0;
+  lineLength = (row) => this.numbers("length").at(row) || 0;
 
   /**
    * The cells of a block, by row.

@@ -88,7 +88,7 @@ export function faultInWords({ rule, action, made, delivered, base64, size }, is
  * Whether the delivered bytes differ from the bytes of the line.
  * @param {Recording} recording @param {number} row
  */
-const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !== 0;
+const isReplaced = (recording, row) => (recording.numbers("flags").at(row) & 4) !== 0;
 
 /**
  * The names and values of all facts about a row, except its line.
@@ -102,7 +102,7 @@ async function factsOf(recording, row) {
   // A time without a zone is shown unchanged in every zone.
   const hasZone = /Z|[+-]\d\d:\d\d$/.test(started_at);
   const clock = () => hasZone ? date.toISOString() : date.toLocaleString("sv");
-  const delay = recording.numbers("delay_ns")[row];
+  const delay = recording.numbers("delay_ns").at(row);
   const facts = Object.entries({
     note: recording.meta.notes?.[Number(frame.seq)], ...frame,
     time: date.getTime() > 0 && `${clock()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
@@ -123,8 +123,8 @@ function answerInWords(recording, row) {
   const isRequest = recording.text("kind", row) === "request";
   const pair = recording.pair(row);
   if (pair < 0) return isRequest ? recording.unanswered : "";
-  const took = durationInWords(recording.numbers("latency_ns")[row], ", after ");
-  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq")[pair]}${took}`;
+  const took = durationInWords(recording.numbers("latency_ns").at(row), ", after ");
+  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq").at(pair)}${took}`;
 }
 
 /**
@@ -132,12 +132,12 @@ function answerInWords(recording, row) {
  * @param {Recording} recording @param {number} row @param {[string, string][]} facts
  */
 function summaryOf(recording, row, facts) {
-  const turn = recording.numbers("turn")[row];
+  const turn = recording.numbers("turn").at(row);
   const odd = facts.filter(([name, value]) =>
     /^(late|fired|parse_error)$/.test(name) || (name === "delivered" && value !== "full"));
   return [
     SENDERS_IN_WORDS[recording.text("stream", row) ?? ""],
-    secondsInWords(recording.numbers("t_ns")[row], "at ", " s"), turn > 0 && `turn ${turn}`,
+    secondsInWords(recording.numbers("t_ns").at(row), "at ", " s"), turn > 0 && `turn ${turn}`,
     answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),
   ].filter(Boolean);
 }
@@ -202,7 +202,7 @@ export function mountDetail(container, state) {
       clear(container, heading, summary, controls, copied, fault.box, panel);
     }
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
-    const number = span("mono", `#${recording.numbers("seq")[row]} ${name}`);
+    const number = span("mono", `#${recording.numbers("seq").at(row)} ${name}`);
     const kind = span("badge", recording.text("kind", row));
     const [ofKind, ofStream] = ["kind", "stream"].map((one) => columnTerm(recording, row, one));
     clear(heading, termed(number, verbTerm(recording, row)), " ", termed(kind, ofKind));

@@ -5,7 +5,7 @@ import { PERHAPS } from "./terms.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {import("../data/recording.js").Codes} Codes
+ * @typedef {{at: (row: number) => number}} Values
  * @typedef {{kind: "text", wanted: string}
  * | {kind: "path", keys: string[], wanted: string, isPattern: boolean}
  * | {kind: "id", ids: string[]}
@@ -41,20 +41,21 @@ export class FilterRows {
     this.texts = texts.length > 0 ? [...new Set([...recording.texts, ...texts])] : recording.texts;
   }
 
-  /** @param {string} name @returns {Codes} of the texts in `texts`, as in a `Recording` */
+  /** @param {string} name @returns {Values} of the texts in `texts`, as in a `Recording` */
   codes(name) {
     const codes = this.recording.codes(name);
     if (this.members.length === 0) return codes;
     const places = new Map(this.texts.map((text, place) => [text, place]));
     const ofMembers = this.members.map((one) => (places.get(one[name]) ?? -1) + 1);
-    return Int32Array.from([...codes, ...ofMembers]);
+    return { at: (row) => row < this.rows ? codes.at(row) : ofMembers[row - this.rows] };
   }
 
-  /** @param {string} name @returns {Float64Array} null is NaN */
+  /** @param {string} name @returns {Values} null is NaN */
   numbers(name) {
     const numbers = this.recording.numbers(name);
     if (this.members.length === 0) return numbers;
-    return Float64Array.from([...numbers, ...this.members.map((one) => one[name] ?? NaN)]);
+    const ofMembers = this.members.map((one) => one[name] ?? NaN);
+    return { at: (row) => row < this.rows ? numbers.at(row) : ofMembers[row - this.rows] };
   }
 
   /** @param {Question} question @returns {(row: number) => number} its answer */

@@ -39,12 +39,13 @@ export const noneOf = (judge) => (row) => YES - judge(row);
 
 /**
  * @param {FilterRows} rows
- * @param {string[]} columns at least one text in these columns has to fit
+ * @param {string[]} names of columns; at least one text in these columns has to fit
  * @param {(text: string) => boolean} fits
  */
-function textFilter(rows, columns, fits) {
+function textFilter(rows, names, fits) {
   const answers = Uint8Array.from([NO, ...rows.texts.map((text) => fits(text) ? YES : NO)]);
-  return anyOf(columns.map((one) => rows.codes(one)).map((codes) => (row) => answers[codes[row]]));
+  const columns = names.map((name) => rows.codes(name));
+  return anyOf(columns.map((codes) => (row) => answers[codes.at(row)]));
 }
 
 /** @param {FilterRows} rows @param {string} column @param {string[]} any the accepted texts */
@@ -56,7 +57,7 @@ const wordFilter = (rows, column, any) => textFilter(rows, [column], (text) => a
  */
 function numberFilter(rows, column, fits) {
   const numbers = rows.numbers(column);
-  return (row) => fits(numbers[row]) ? YES : NO;
+  return (row) => fits(numbers.at(row)) ? YES : NO;
 }
 
 export const DIRECTIONS = ["to-agent", "to-client"];

@@ -59,9 +59,9 @@ export class ListView {
   build(hasGrown = false) {
     const last = this.recording.rows - 1;
     // The width that the two largest numbers of a run need, with marks.
-    const numbers = String(this.recording.numbers("seq")[last] ?? 0).length;
+    const numbers = String(this.recording.numbers("seq").at(last) || 0).length;
     this.list.body.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
-    const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
+    const digits = secondsInWords(this.recording.numbers("t_ns").at(last) || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.body.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
@@ -96,9 +96,9 @@ export class ListView {
     const runs = this.recording.numbers("run");
     const place = lowerBound(shown, row);
     // NaN, which means no run, equals no other value.
-    const isWithin = shown[place] === row && runs[shown[place - 1]] === runs[row];
-    const isHidden = isWithin && !this.opened.has(runs[row]);
-    if (isHidden) this.opened.add(runs[row]);
+    const isWithin = shown[place] === row && runs.at(shown[place - 1]) === runs.at(row);
+    const isHidden = isWithin && !this.opened.has(runs.at(row));
+    if (isHidden) this.opened.add(runs.at(row));
     return isHidden;
   }
 
@@ -107,7 +107,7 @@ export class ListView {
    * @param {number} item @param {boolean} isOpen
    */
   fold(item, isOpen) {
-    const run = this.recording.numbers("run")[rowOfItem(item)];
+    const run = this.recording.numbers("run").at(rowOfItem(item));
     if (Number.isNaN(run) || this.opened.has(run) === isOpen) return;
     if (isOpen && kindOfItem(item) !== RUN) return;
     if (isOpen) this.opened.add(run);
@@ -127,13 +127,14 @@ export class ListView {
       const pause = kind === TURN ? undefined : this.recording.pauses.get(row);
       node.classList.add(...(pause ? ["list-silence", `debt-${pause.debt}`] : ["list-turn"]));
       const session = this.recording.text("session", row);
-      const turn = `turn ${this.recording.numbers("turn")[row]}${session ? ` · ${session}` : ""}`;
+      const number = this.recording.numbers("turn").at(row);
+      const turn = `turn ${number}${session ? ` · ${session}` : ""}`;
       const attributes = { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length };
       const cell = h("span", attributes, pause ? pauseWords(pause) : turn);
       node.append(termed(cell, !pause && columnTerm(this.recording, row, "session")));
       return;
     }
-    const isOpen = this.opened.has(this.recording.numbers("run")[row]);
+    const isOpen = this.opened.has(this.recording.numbers("run").at(row));
     setAttribute(node, "aria-level", kind === ROW && isOpen ? 2 : 1);
     if (kind === RUN) setAttribute(node, "aria-expanded", String(isOpen));
     const values = this.values(item);
@@ -152,22 +153,22 @@ export class ListView {
     const [row, isRun] = [rowOfItem(item), kindOfItem(item) === RUN];
     const { recording, state: { shown } } = this;
     const [seqs, times, sizes] = recording.columns("seq", "t_ns", "size");
-    const isOpen = this.opened.has(recording.numbers("run")[row]);
+    const isOpen = this.opened.has(recording.numbers("run").at(row));
     const click = (/** @type {Event} */ event) => {
       event.stopPropagation();
       this.fold(item, !isOpen);
       this.list.focus();
     };
-    const alone = { last: row, count: 1, size: sizes[row] };
+    const alone = { last: row, count: 1, size: sizes.at(row) };
     const { last, count, size } = isRun ? runExtent(recording, shown, row) : alone;
     const text = textOfRows(recording, shown, row, last);
-    const note = recording.meta.notes?.[seqs[row]];
+    const note = recording.meta.notes?.[seqs.at(row)];
     const id = isRun ? null : recording.cellsNow(row)?.rpc_id;
-    const pair = isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row);
+    const pair = isRun ? durationInWords(times.at(last) - times.at(row)) : this.pairWords(row);
     const [, verb, end] = /^(.*?)( [✓✗])?$/s.exec(recording.verb(row)) ?? [];
     const [shape, words] = ARROWS[recording.text("stream", row) ?? "event"] ?? ARROWS.event;
     return {
-      number: [...this.marks(row, last), seqs[row] + (last > row ? `–${seqs[last]}` : "")],
+      number: [...this.marks(row, last), seqs.at(row) + (last > row ? `–${seqs.at(last)}` : "")],
       time: this.time(row),
       method: [
         termed(sign("list-arrow", shape, words), columnTerm(recording, row, "stream")),
@@ -188,7 +189,7 @@ export class ListView {
     return [
       sentences && sign(this.state.isWarned(first) ? "sign-warning" : "sign-problem", "▼",
         sentences.map(({ text }) => text).join("\n")),
-      (this.recording.numbers("flags")[first] & FLAG_FAULTS) > 0
+      (this.recording.numbers("flags").at(first) & FLAG_FAULTS) > 0
         && sign("sign-fault", "◆", "fault"),
       matched[lowerBound(matched, first)] <= last && sign("sign-hit", "●", "found"),
     ];
@@ -198,7 +199,7 @@ export class ListView {
   pairWords(row) {
     const { recording } = this;
     const names = ["request_seq", "response_seq", "latency_ns"];
-    const [request, answer, took] = names.map((name) => recording.numbers(name)[row]);
+    const [request, answer, took] = names.map((name) => recording.numbers(name).at(row));
     if (Number.isNaN(request)) return null;
     const pair = recording.pair(row);
     // Users of the keyboard have the keys [ and ].
@@ -213,13 +214,13 @@ export class ListView {
   /** @param {number} row */
   time(row) {
     const times = this.recording.numbers("t_ns");
-    const words = secondsInWords(times[row]);
+    const words = secondsInWords(times.at(row));
     const startedAt = Date.parse(this.recording.meta.started_at ?? "");
     const isClock = this.state.times === "clock" && !Number.isNaN(startedAt);
-    if (isClock) return clock(new Date(startedAt + times[row] / 1e6));
+    if (isClock) return clock(new Date(startedAt + times.at(row) / 1e6));
     if (this.state.times !== "delta" || !words) return words;
     const above = this.state.shown[lowerBound(this.state.shown, row) - 1] ?? row;
-    return ((times[row] - times[above]) / 1e9).toFixed(6);
+    return ((times.at(row) - times.at(above)) / 1e9).toFixed(6);
   }
 }
 

@@ -72,11 +72,12 @@ export function openSpans(recording) {
   /** @type {Span[]} */
   const spans = [];
   for (let row = 0; row < recording.rows; row++) {
-    if (Number.isNaN(requests[row])) continue;
+    const request = requests.at(row);
+    if (Number.isNaN(request)) continue;
     const ends = recording.text("kind", row) === "request" ? endsOf(recording, row) : null;
-    const end = Number(turnEnds.has(requests[row]) ? turnEnds.get(requests[row]) : answers[row]);
+    const end = Number(turnEnds.has(request) ? turnEnds.get(request) : answers.at(row));
     const to = ends && end > 0 ? recording.nearest(end) : Infinity;
-    const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
+    const from = delays.at(row) > 0 ? recording.rowAt(times.at(row) + delays.at(row)) : row;
     const isDropped = recording.text("fate", row) === "dropped";
     if (isDropped) spans.push({ lane: "proxy", from: row, to, row });
     else if (ends) spans.push({ lane: ends.to, from, to, row });
@@ -120,7 +121,7 @@ export function sequenceItems(recording, shown) {
     const [row, kind] = [rowOfItem(item), DRAWN_KINDS[kindOfItem(item)]];
     const extent = runExtent(recording, shown, row);
     const delay = kind === "frame" ? extent.delay : 0;
-    const own = { kind, row, time: times[row], after: NaN, delivered: false };
+    const own = { kind, row, time: times.at(row), after: NaN, delivered: false };
     return { ...own, ...extent, delay, seen: row - 1, held: 0 };
   });
   const late = all.filter(({ delay }) => delay > 0).sort((a, b) => a.arrived - b.arrived);
@@ -138,12 +139,12 @@ export function sequenceItems(recording, shown) {
     }
   };
   for (const item of all) {
-    deliver(times[item.row] - (waits[item.row] || 0));
+    deliver(times.at(item.row) - (waits.at(item.row) || 0));
     if (item.delay > 0) held++;
     if (item.kind !== "frame") items.push({ ...item, seen, held });
     else {
       items.push(Object.assign(item, { after: item.time - before, held }));
-      [before, seen] = [times[item.last], item.last];
+      [before, seen] = [times.at(item.last), item.last];
     }
   }
   deliver(Infinity);

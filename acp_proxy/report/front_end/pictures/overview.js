@@ -106,7 +106,7 @@ export class OverviewStrip {
     // The start and the end of a program are no part of the conversation.
     const has = (/** @type {number} */ row) =>
       recording.pauses.has(row) || isEvent(row) || isEvent(row - 1);
-    this.axis = timeAxis(this.times, debts, { has });
+    this.axis = timeAxis(this.times.toArray(), debts, { has });
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
     this.pause = Math.max(DRAWN_AFTER_MS, DRAWN_AFTER_TIMES * (performance.now() - began));
@@ -129,7 +129,8 @@ export class OverviewStrip {
   picture() {
     const { recording, axis, times, state, width } = this;
     const { turns, checked } = recording.meta.summary;
-    const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
+    const timeOf = (/** @type {number | null} */ seq) =>
+      times.at(recording.nearest(seq ?? Infinity));
     const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
       ({ row: id, from: timeOf(prompt_seq), to: timeOf(end_seq), debt: 0 }));
     const drawn = drawnGaps(axis, SEEN / width, axis.gaps, this.isSilent);
@@ -165,7 +166,7 @@ export class OverviewStrip {
   /** The rows that faults have changed or made up. */
   faults() {
     const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
-    return this.state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
+    return this.state.everyRow.filter((row) => flags.at(row) & 3 || faults.at(row));
   }
 
   /**
@@ -209,7 +210,7 @@ export class OverviewStrip {
     const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
     if (pause || !span) return pause?.awaited;
     const call = this.recording.steps.findLast(({ kind, seq, duration_ns }) => {
-      const start = this.times[this.recording.rowOf(seq)];
+      const start = this.times.at(this.recording.rowOf(seq));
       return kind === "tool_call" && start <= from && to <= start + duration_ns;
     });
     if (call && span.lane === "agent") return `call ${call.title}`;
@@ -221,7 +222,7 @@ export class OverviewStrip {
    * @param {Int32Array} rows @param {(row: number) => string} kindOf
    */
   marks(rows, kindOf) {
-    const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times[row]);
+    const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times.at(row));
     const groups = grouped(rows, (row, group) =>
       (placeOfRow(row) - placeOfRow(group[0])) * this.width < (group[1] ? JOINED_MARK : MARK));
     return groups.map((group) => {
@@ -256,7 +257,7 @@ export class OverviewStrip {
     /** @param {string} name @param {string} stream @param {number} half */
     const bars = (name, stream, half) => {
       const code = this.recording.code(stream);
-      const rows = filtered.filter((row) => streams[row] === code);
+      const rows = filtered.filter((row) => streams.at(row) === code);
       return this.path(name, rows, (count) =>
         `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
     };
@@ -266,7 +267,7 @@ export class OverviewStrip {
   drawHits = () => clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
 
   drawCursor = () => this.cursor.style.setProperty("left",
-    `${placeOf(this.axis, this.times[this.state.row]) * 100}%`);
+    `${placeOf(this.axis, this.times.at(this.state.row)) * 100}%`);
 
   showRange() {
     const { range } = this.state;
@@ -325,10 +326,10 @@ export class OverviewStrip {
   /** Describes in words what the strip shows. */
   words() {
     const { times, axis } = this;
-    const length = durationInWords(times[times.length - 1] - times[0]);
+    const length = durationInWords(times.at(times.length - 1) - times.at(0));
     const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
       const seqs = this.recording.numbers("seq");
-      const some = Array.from(rows.subarray(0, NAMED_ROWS), (row) => `#${seqs[row]}`).join(" ");
+      const some = Array.from(rows.subarray(0, NAMED_ROWS), (row) => `#${seqs.at(row)}`).join(" ");
       const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
       return rows.length && `${what} at ${some}${more}`;
     };

@@ -120,7 +120,7 @@ export class SequenceView {
 
   /** @param {Item} item */
   number = ({ row, last }) => "#" + [...new Set([row, last])]
-    .map((one) => this.recording.numbers("seq")[one]).join("–");
+    .map((one) => this.recording.numbers("seq").at(one)).join("–");
 
   /**
    * The bars of a row: which lanes have to answer, and how many frames the proxy holds back.
@@ -182,7 +182,7 @@ export class SequenceView {
     const ends = endsOf(recording, row);
     const pause = kind === "gap" && recording.pauses.get(row);
     if (pause) return [span(`sequence-box debt-${pause.debt}`, pauseWords(pause))];
-    if (kind === "turn") return [h("b", null, `turn ${recording.numbers("turn")[row]}`)];
+    if (kind === "turn") return [h("b", null, `turn ${recording.numbers("turn").at(row)}`)];
     if (ends === null) {
       const name = recording.text("kind", row) ?? "";
       const box = span(`sequence-box box-${name}`, h("b", null, name), ` ${cells?.text ?? ""}`);
@@ -227,8 +227,8 @@ export class SequenceView {
     const { recording } = this;
     const verb = recording.verb(row);
     const [times, latencies] = recording.columns("t_ns", "latency_ns");
-    if (/ [✓✗]$/.test(verb)) return verb + durationInWords(latencies[row], " after ");
-    const took = times[last] - times[row];
+    if (/ [✓✗]$/.test(verb)) return verb + durationInWords(latencies.at(row), " after ");
+    const took = times.at(last) - times.at(row);
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
   }
 
@@ -245,7 +245,7 @@ export class SequenceView {
   badges({ row, last }) {
     const { recording, facts: { late } } = this;
     const isRequest = recording.text("kind", row) === "request";
-    const isOpen = isRequest && Number.isNaN(recording.numbers("response_seq")[row]);
+    const isOpen = isRequest && Number.isNaN(recording.numbers("response_seq").at(row));
     if (isOpen) return [span("badge trouble", recording.isOpen ? "open" : "never answered"), " "];
     if (!late.has(row) && !late.has(last)) return [];
     return [span("badge caution", "after the end of its turn"), " "];

@@ -198,7 +198,7 @@ function interpolate(from, to, value) {
 /**
  * Divides an axis into equal parts, and counts the rows in each part.
  * @param {TimeAxis} axis
- * @param {Float64Array} times of all rows, in their order
+ * @param {{at: (row: number) => number}} times of all rows, in their order
  * @param {Int32Array} rows the rows to count, sorted
  * @param {number} parts
  */
@@ -206,7 +206,7 @@ export function countsByPlace(axis, times, rows, parts) {
   const counts = new Uint32Array(parts);
   let [part, end] = [-1, -Infinity];
   for (const row of rows) {
-    while (times[row] >= end && part < parts - 1) end = timeAt(axis, (++part + 1) / parts);
+    while (times.at(row) >= end && part < parts - 1) end = timeAt(axis, (++part + 1) / parts);
     counts[part]++;
   }
   return counts;

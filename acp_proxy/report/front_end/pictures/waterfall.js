@@ -115,7 +115,7 @@ export class WaterfallView {
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
     if (!this.turns.length) return;
     if (!this.tools.isConnected) clear(this.element, this.tools, this.list.body);
-    const ofRow = this.named(this.recording.numbers("turn")[row]);
+    const ofRow = this.named(this.recording.numbers("turn").at(row));
     const before = this.named(this.turn?.turn ?? null) ?? this.named(turn);
     this.showTurn(ofRow ?? before ?? longest());
     if (seq === this.steps[this.list.active]?.step.seq) return;
@@ -161,9 +161,10 @@ export class WaterfallView {
   eventsOf({ steps: [{ seq: prompt }], duration_ns }) {
     const { recording, state: { everyRow } } = this;
     const [times, first] = [recording.numbers("t_ns"), recording.rowOf(prompt ?? -1)];
-    return Array.from(everyRow.subarray(first, recording.rowAt(times[first] + duration_ns + 1)))
-      .map((row) => ({ kind: recording.text("kind", row), seq: recording.numbers("seq")[row],
-        start_ns: times[row] - times[first], duration_ns: 0, failed: recording.problems.has(row) }))
+    const start = times.at(first);
+    return Array.from(everyRow.subarray(first, recording.rowAt(start + duration_ns + 1)))
+      .map((row) => ({ kind: recording.text("kind", row), seq: recording.numbers("seq").at(row),
+        start_ns: times.at(row) - start, duration_ns: 0, failed: recording.problems.has(row) }))
       .filter(({ kind }) => POINTS.has(kind));
   }
 
@@ -175,7 +176,7 @@ export class WaterfallView {
     const [times, methods] = [this.recording.numbers("t_ns"), this.recording.codes("method")];
     const [first, last] = this.recording.rowsOfTurn(turn) ?? [0, -1];
     const row = methods.indexOf(this.recording.code("session/cancel") || -1, first);
-    return row >= 0 && row <= last ? times[row] - times[first] : NaN;
+    return row >= 0 && row <= last ? times.at(row) - times.at(first) : NaN;
   }
 
   /** The words for how a step ended; empty for a usual end. @param {Step} step */
@@ -184,7 +185,8 @@ export class WaterfallView {
     // The row names the option that was chosen.
     const told = row < 0 ? answer : this.recording.cellsNow(row)?.text ?? answer;
     const rows = tool_call ? this.recording.rowsAlike("call", this.recording.rowOf(seq ?? -1)) : [];
-    const late = rows.slice(-1).some((n) => this.recording.numbers("turn")[n] !== this.turn?.turn);
+    const turns = this.recording.numbers("turn");
+    const late = rows.slice(-1).some((n) => turns.at(n) !== this.turn?.turn);
     const unended = this.recording.isOpen ? "open" : late ? "ends after the turn" : "never ended";
     const words = [failed && "failed", open && unended, !USUAL.has(status) && status, told];
     return [...new Set(words)].filter(Boolean).join(", ");

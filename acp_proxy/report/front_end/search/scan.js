@@ -98,7 +98,7 @@ async function nextBlock(rows, wanted) {
   return {
     packed: await Promise.all(names.map((name) => recording.source.packed(name))), rows: chosen,
     methods: Array.from(chosen, (row) => recording.text("method", row)),
-    sessions: chosen.map((row) => sessions[row]), calls: chosen.map((row) => calls[row]),
+    sessions: chosen.map((row) => sessions.at(row)), calls: chosen.map((row) => calls.at(row)),
     starts: Int32Array.from(starts), ends: Int32Array.from(ends), events,
   };
 }

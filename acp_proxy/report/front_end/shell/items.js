@@ -28,10 +28,10 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
   const tones = recording.codes("tone");
   const prompt = recording.code("prompt") || -1;
   const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>
-    recording.pauses.has(row) && recording.pauses.get(row)?.before === seqs[before];
+    recording.pauses.has(row) && recording.pauses.get(row)?.before === seqs.at(before);
   // A row belongs to the run of the row before it.
   const near = shown[lowerBound(shown, from) - 1] ?? 0;
-  const start = Math.min(from, runs[near] < near ? runs[near] : near);
+  const start = Math.min(from, runs.at(near) < near ? runs.at(near) : near);
   const kept = old.subarray(0, lowerBound(old, start * ITEM_KINDS));
   /** @type {number[]} */
   const items = [];
@@ -39,10 +39,11 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
     const [before, row] = [shown[place - 1], shown[place]];
     // A pause has a line only if no frames between the two rows are left out.
     if (isPause(before, row)) items.push(row * ITEM_KINDS + SILENCE);
-    if (tones[row] === prompt && !Number.isNaN(turns[row])) items.push(row * ITEM_KINDS + TURN);
-    const run = runs[row];
-    const isFirst = runs[before] !== run;
-    const isRun = !isFirst || runs[shown[place + 1]] === run;
+    const isPrompt = tones.at(row) === prompt && !Number.isNaN(turns.at(row));
+    if (isPrompt) items.push(row * ITEM_KINDS + TURN);
+    const run = runs.at(row);
+    const isFirst = runs.at(before) !== run;
+    const isRun = !isFirst || runs.at(shown[place + 1]) === run;
     if (isRun && isFirst) items.push(row * ITEM_KINDS + RUN);
     if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
@@ -72,13 +73,13 @@ export function runExtent(recording, shown, first) {
   const [runs, sizes, times, delays] = recording.columns("run", "size", "t_ns", "delay_ns");
   const extent = { last: first, count: 0, size: 0, delay: 0, arrived: 0 };
   const place = lowerBound(shown, first);
-  for (let at = place; at === place || runs[shown[at]] === runs[first]; at++) {
-    const late = delays[shown[at]] || 0;
+  for (let at = place; at === place || runs.at(shown[at]) === runs.at(first); at++) {
+    const late = delays.at(shown[at]) || 0;
     extent.last = shown[at];
     extent.count += 1;
-    extent.size += sizes[extent.last];
+    extent.size += sizes.at(extent.last);
     extent.delay = Math.max(extent.delay, late);
-    extent.arrived = Math.max(extent.arrived, times[extent.last] + late);
+    extent.arrived = Math.max(extent.arrived, times.at(extent.last) + late);
   }
   return extent;
 }

@@ -82,7 +82,7 @@ export class State {
    */
   grow(changed) {
     const { length } = this.everyRow;
-    this.everyRow = lengthened(this.everyRow, this.recording.rows, this.recording.rows);
+    this.everyRow = lengthened(this.everyRow, this.recording.rows);
     for (let row = length; row < this.recording.rows; row++) this.everyRow[row] = row;
     this.problems = Int32Array.from(this.recording.problems.keys());
     this.changed.push(...changed);
@@ -95,7 +95,7 @@ export class State {
     !!this.recording.problems.get(row)?.every(({ severity }) => severity === "warning");
 
   /** The frame number of the selected row; null if no row is selected. */
-  get seq() { return this.row < 0 ? null : this.recording.numbers("seq")[this.row]; }
+  get seq() { return this.row < 0 ? null : this.recording.numbers("seq").at(this.row); }
 
   /**
    * Calls a function after every change of a kind.
@@ -252,7 +252,7 @@ export class State {
   /** @param {Change} [change] the change to report */
   showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
-    const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;
+    const isWithin = (/** @type {number} */ row) => times.at(row) >= from && times.at(row) <= to;
     const rows = this.applied.rows.subarray(lowerBound(this.applied.rows, this.earliest));
     this.shown = this.range ? rows.filter(isWithin) : rows;
     this.findStops();

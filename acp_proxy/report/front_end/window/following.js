@@ -78,7 +78,7 @@ export class Following {
   hide() {
     const { state } = /** @type {App} */ (this.app);
     const { earliest, recording } = state;
-    this.earliest = earliest > 0 ? 0 : (recording.numbers("seq")[recording.rows - 1] ?? 0) + 1;
+    this.earliest = earliest > 0 ? 0 : (recording.numbers("seq").at(recording.rows - 1) || 0) + 1;
     state.hideBefore(earliest > 0 ? 0 : recording.rows);
     this.follow();
   }

@@ -127,7 +127,7 @@ export class LiveRecording {
     this.stream = stream;
     this.source = new HttpSource(this.connection, stream);
     const { recording } = this.app?.state ?? {};
-    if (recording) this.wanted = recording.numbers("seq")[recording.rows - 1] ?? 0;
+    if (recording) this.wanted = recording.numbers("seq").at(recording.rows - 1) || 0;
     this.recording = new Recording(this.source, null);
     this.facts = { parties: {}, members: {} };
     [this.held, this.hasFacts, this.hasEntries] = [[], false, false];
@@ -168,7 +168,7 @@ export class LiveRecording {
     const began = performance.now();
     const { isShown, app } = this;
     this.held.splice(0).forEach((one) => recording.append(one));
-    const last = recording.numbers("seq")[recording.rows - 1] ?? 0;
+    const last = recording.numbers("seq").at(recording.rows - 1) || 0;
     if (!isShown && facts.partial && last < this.wanted) return;
     const isFirst = isShown && recording.meta.partial && !facts.partial;
     if (hasFacts || hasEntries || !isShown) {
