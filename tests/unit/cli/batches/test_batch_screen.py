@@ -33,8 +33,8 @@ def test_junit_has_a_case_for_each_recording() -> None:
     assert failure.text == "end_turn →\n  max_tokens"
 
 
-def test_a_case_lists_findings_and_runs() -> None:
-    """In the JUnit report of `check` on several recordings, a failed case lists the findings."""
+def test_a_failed_case_lists_findings_or_failed_plans() -> None:
+    """In a JUnit report on many recordings, a failed case lists its findings or failed plans."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
@@ -52,7 +52,7 @@ def test_a_case_lists_findings_and_runs() -> None:
 
 
 def test_a_reason_is_one_printable_line() -> None:
-    """A result of `check` on several recordings is printed without control characters."""
+    """`verify` of several recordings prints a reason on one line and escapes control characters."""
     item = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
     assert reason(item).startswith("#13: a b\\x1b[2Jxxx")
     assert len(reason(item)) <= 2000

@@ -89,7 +89,7 @@ def verdicts(*paths: Path) -> dict[str, Any]:
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """A `check` of a directory prints one line for each recording that is not clean."""
+    """`check --results` of a directory writes each recording's verdict, and prints the bad ones."""
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
@@ -157,8 +157,8 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
     assert "unreadable    some/pipe.db  cannot read some/pipe.db: it is a pipe" in result.stdout
 
 
-def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If an error in a results file of `check` is too long, the file name in it is shortened."""
+def test_a_long_file_name_does_not_hide_the_reason(here: Path) -> None:
+    """If a file name is very long, `check --results` shortens the name and keeps the reason."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -172,7 +172,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """If a later run of `check --results` omits a recording, its earlier result is kept."""
+    """If `check --results` is repeated for fewer recordings, only those count in its exit code."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -201,7 +201,7 @@ def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
     assert header["words"] == ["--ignore-rule=meta", "--fail-on=info", "--"]
 
 
-def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
+def test_a_file_name_pattern_stands_for_its_recordings(here: Path) -> None:
     """`check --json` prints the same for a file name pattern as for the names that match it."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
@@ -243,7 +243,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If `check` of several recordings cannot read a file of an option, the error is one line."""
+    """If a batch cannot read the file of an option such as `--rules`, the error is one line."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -258,7 +258,7 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`verify` sends the rules of its `--rules` file to each worker."""
+    """`verify` of several recordings sends the contents of its `--rules` file to each worker."""
     jobs: list[Job] = []
 
     class Kept(Inline):
@@ -332,7 +332,7 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """A command on several recordings refuses wrong arguments with an error of one line."""
+    """A batch refuses a wrong argument, such as `--json` with `--jobs`, by an error of one line."""
     assert why in complaint(*words)
 
 
@@ -375,12 +375,12 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """In `verify` of several recordings, the words after `--` are the agent's command."""
+    """In `verify`, words before `--` are recordings; those after `--` are the agent's command."""
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A command on several recordings gives its workers the options that variables set."""
+    """A batch passes options that are set by environment variables to its worker processes."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -432,7 +432,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """The summary of `verify` on several recordings adds new results to those of an earlier run."""
+    """The last line of a batch counts all results, with those of an earlier run, and the time."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))

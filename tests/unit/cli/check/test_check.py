@@ -198,7 +198,7 @@ def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> No
 
 
 def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
-    """Without options, `check` does not fail because of warnings."""
+    """Without options, `check` exits with 0 if all findings are hints."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
     assert {finding["severity"] for finding in findings(path)} == {"info"}
@@ -281,13 +281,13 @@ def test_the_rules_of_a_group_are_listed(name: str) -> None:
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """If a rule has only hints, `check --explain` prints no other severity for the rule."""
+    """For a rule that only gives hints, `check --explain` prints no other severity than `info`."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 
 
 def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
-    """If no selected rule belongs to the recording's dialect, `check` says: nothing was checked."""
+    """If `check --rule v2` gets a recording of v1, the result is "not checked" and not "clean"."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--rule", "v2").stdout == (
         "judged  (c0ffee000001)  not checked: no chosen rule belongs to v1\n"

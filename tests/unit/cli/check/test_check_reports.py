@@ -96,7 +96,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """A report of `check` names the line of a frame in the recording's text form."""
+    """A report of `check` on the recording `a.db` names its text form, `a.jsonl`, as the file."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)

@@ -138,7 +138,7 @@ def test_colours_take_the_place_of_brackets() -> None:
 
 
 def test_changed_whitespace_is_visible() -> None:
-    """`diff` puts changed whitespace into brackets."""
+    """`diff` puts changed whitespace of a text into brackets, as in `[- -]`."""
     words = "one two three four five six seven eight nine ten eleven twelve thirteen"
     field = Field("/params/text", f"{words} {words}", f"{words}  {words}")
     result = differing([evolve(ENTRIES[0], fields=(field,))])
@@ -209,7 +209,7 @@ def test_the_ending_is_shown_in_words() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """`diff` cuts a long list and prints how many items it left out."""
+    """`diff` cuts a long value, and prints its length or how many changed places it left out."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
         Field("/params/b", "y" * 10_000 + " end", "end"),
@@ -393,7 +393,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
 
 
 def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """`diff` prints the same text with and without `--junit`."""
+    """`diff --junit` writes a report, and prints the same text as without the option."""
     bare = run("inspect", "diff", *pair)
     result = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
     assert (result.exit_code, result.stdout) == (1, bare.stdout)
@@ -486,7 +486,7 @@ def test_rules_as_json(pair: tuple[Path, Path]) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
 def test_a_rule_can_be_pasted_into_a_shell() -> None:
-    """A rule that `diff` suggests is quoted for a shell."""
+    """A JSON pointer that `diff` suggests as a rule is quoted so that a shell does not alter it."""
     for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
         rule = quoted(pointer)
         assert rule.isprintable()
@@ -515,7 +515,7 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
     ],
 )
 def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said: str) -> None:
-    """The error about a wrong use of `diff` is one line that says what was expected."""
+    """`diff` refuses a wrong option, or two that conflict, by one line with what was expected."""
     assert said in complaint("inspect", "diff", *pair, *arguments)
 
 
@@ -556,7 +556,7 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_cause_comes_before_its_effects() -> None:
-    """`diff` lists differences in the order of the first recording's frames."""
+    """`diff` lists differences in the order of A's frames, so a cause is above its effects."""
     pair = (DIRECTORY / f"edit-{word}.db" for word in ("allowed", "rejected"))
     lines = run("diff", *pair).stdout.splitlines()
     places = [line.split() for line in lines if re.match(r"[-~+] +#", line)]
@@ -568,7 +568,7 @@ def test_a_cause_comes_before_its_effects() -> None:
 
 
 def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there are very many differences, `diff` lists them by session."""
+    """If there are too many differences to sort them by frame, `diff` prints them by session."""
     whole = screen(differing(), 80)
     monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
     assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()
