@@ -52,8 +52,8 @@ def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
     return program(home / "its/acp-proxy", f'#!/bin/sh\n[ "$*" = --version ] || exit 9\n{how}\n')
 
 
-def test_a_healthy_machine(tmp_path: Path) -> None:
-    """If nothing is wrong on a machine, `doctor` exits with 0."""
+def test_nothing_is_wrong_on_a_healthy_machine(tmp_path: Path) -> None:
+    """If settings and recordings are all right, `doctor` prints "no problems" and exits with 0."""
     configure(tmp_path, str(answering(tmp_path)), "record", "--", f"{tmp_path}/bin/agent")
     record_conversation(tmp_path / "x.db")
     result = doctor(tmp_path)
@@ -67,8 +67,8 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
     assert last.startswith("✓ no problems")
 
 
-def test_a_sick_machine(tmp_path: Path) -> None:
-    """Below each problem, `doctor` prints the commands that solve the problem."""
+def test_a_problem_is_printed_with_its_remedy(tmp_path: Path) -> None:
+    """If settings or variables are wrong, `doctor` prints commands that help below each problem."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")
@@ -84,8 +84,8 @@ def test_a_sick_machine(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1].startswith("✗ 5 problems")
 
 
-def test_the_same_as_json(tmp_path: Path) -> None:
-    """`doctor --json` prints one object."""
+def test_json_has_the_same_results(tmp_path: Path) -> None:
+    """`doctor --json` prints one object with the text, advice and commands of each result."""
     result = doctor(tmp_path, "--json", ACP_PROXY_OFF="1")
     assert result.exit_code == 1
     data = json.loads(result.stdout)
@@ -135,7 +135,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """If one check of `doctor` has many results, `doctor` prints only the first of them."""
+    """If one check of `doctor` has many results, it prints the first ones and names `--json`."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")

@@ -25,7 +25,9 @@ def script(directory: Path) -> Path:
     return path
 
 
-def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_running_script_is_named_and_links_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`setup` writes the absolute path of the running acp-proxy and does not resolve links."""
     (tmp_path / "link").symlink_to(script(tmp_path / "real"))
     link = tmp_path / "bin/acp-proxy"
@@ -56,8 +58,8 @@ def test_a_module_has_the_script_beside_its_python(
     assert own_command(machine) == (str(tmp_path / "venv/python"), "-P", "-m", "acp_proxy")
 
 
-def test_a_path_that_goes_away_is_known() -> None:
-    """`setup` recognizes that acp-proxy is in a temporary directory, such as a cache of uv."""
+def test_a_path_that_is_only_temporary_is_recognized() -> None:
+    """`setup` treats acp-proxy's path as temporary if it is in `/tmp` or a cache such as uv's."""
     places = (
         "/home/me/.cache/uv/archive-v0/abc", "/tmp/clone/.venv", "/data/uvcache/archive-v0/abc",
         "/data/uvcache/environments-v2/abc", "/data/uvcache/builds-v0/.tmpabc",
@@ -72,7 +74,7 @@ def test_a_path_that_goes_away_is_known() -> None:
 
 
 def test_a_link_into_a_cache_goes_away_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`setup` recognizes that acp-proxy is a link into a cache directory."""
+    """If acp-proxy is a link into a cache directory, `setup` treats its path as temporary."""
     link = tmp_path / "acp-proxy"
     link.symlink_to("/nowhere/.cache/uv/archive-v0/abc/bin/acp-proxy")
     monkeypatch.setattr(own, "_TEMPORARY", re.compile(r"/\.cache/"))

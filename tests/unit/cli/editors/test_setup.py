@@ -103,7 +103,7 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """The settings that `setup` prints contain absolute paths."""
+    """`setup` prints settings with absolute paths of acp-proxy and agent, and without API keys."""
     result = setup(home, "zed", "--agent", "opencode")
     actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert actual["command"].startswith("/")
@@ -233,7 +233,7 @@ def test_what_was_changed_since_stays(home: Path) -> None:
 def test_it_asks_on_a_terminal(
     home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, code: int
 ) -> None:
-    """On a terminal, `setup` asks before it writes."""
+    """On a terminal, `setup --write` asks first, and writes nothing if the answer is no."""
 
     class Terminal:
         platform = "linux"
@@ -273,7 +273,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """If an editor's Lua settings name no known agent, the error of `setup` names the file."""
+    """If an editor's Lua settings name no known agent, `setup` says so and names the file."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -294,8 +294,8 @@ def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
     assert result.stderr.startswith(f"acp-proxy: cannot read {home}/{ZED}: line 1, column 2: ")
 
 
-def test_it_never_writes_without_being_told_to(home: Path) -> None:
-    """Without a terminal and without `--yes`, `setup` writes nothing."""
+def test_nothing_is_written_without_a_yes(home: Path) -> None:
+    """Without a terminal and without `--yes`, `setup --write` writes nothing and exits with 2."""
     before = (home / ZED).read_bytes()
     result = run("setup", "zed", "--agent", "opencode", "--write", **variables(home))
     assert result.exit_code == 2
@@ -329,7 +329,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
-    """`setup` answers wrong arguments by one line that says what was expected."""
+    """`setup` refuses wrong arguments, such as an unknown editor, by one line that names them."""
     assert refusal(home, *words).startswith(said)
 
 
@@ -357,7 +357,7 @@ def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
     path.parent.parent.chmod(0o700)
 
 
-def test_what_is_kept_may_be_damaged(home: Path) -> None:
+def test_a_damaged_copy_is_named(home: Path) -> None:
     """If the copy of settings for `setup --undo` is damaged, the error names the copy."""
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     (kept,) = (home / ".local/share/acp-proxy/setup").iterdir()
