@@ -170,7 +170,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """`audit` looks for the paths in a line above 2 MB only at the beginning of the line."""
+    """In a line above 2 MB, `audit` looks for an action's path only at the line's beginning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)

@@ -88,7 +88,7 @@ def test_each_piece_has_its_colour() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """`log --seq` does not mistake a text with spaces for base64."""
+    """`log --seq` can print long base64 as its size, and never mistakes other texts for base64."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -147,7 +147,7 @@ def texts(message: Any) -> list[tuple[str, list[str]]]:
 
 
 def test_a_plan_has_a_line_for_each_entry() -> None:
-    """`log --seq` shows each entry of a plan on a line with its status, in any dialect."""
+    """`log --seq` shows each entry of an agent's plan on a line with its status, in any dialect."""
     entries = [
         {"content": "Look", "priority": "high", "status": "completed"},
         {"content": "Edit", "status": "in_progress"},

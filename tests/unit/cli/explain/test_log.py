@@ -217,7 +217,7 @@ def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
 
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
-    """``log --seq`` can also print a frame as JSON or as bytes."""
+    """`log --seq` with `--json` or `--raw` prints the chosen frame as JSON or as its bytes."""
     row = json.loads(run("inspect", "log", "--seq", "6", "--json", story).stdout)
     assert (row["seq"], row["method"]) == (6, "session/prompt")
     assert run("inspect", "log", "--seq", "17", "--raw", story).stdout_bytes == b"not json\r\n"
@@ -327,8 +327,8 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
     assert numbers("--turn", "2", recorder.path) == ["7", "8"]
 
 
-def test_a_missing_recording_is_reported(streamed: Path) -> None:
-    """If the turn given to `log --turn` does not exist, the error says which turns there are."""
+def test_a_missing_turn_or_session_is_reported(streamed: Path) -> None:
+    """If `log --turn` or `--session` has a wrong value, the error says which values there are."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; number of turns: 2"
     )
@@ -413,7 +413,7 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
-    """If a finished recording has an error, `log --follow --until problem` exits with 1."""
+    """`log --follow --until problem` exits with 1 if the recording has ended and has an error."""
     ended = f"acp-proxy: the recording has ended: {story}\n"
     for until in ("end", "stall:1s"):
         result = run("inspect", "log", "-n", "0", "-f", "--until", until, story)
@@ -439,7 +439,7 @@ def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list
     )
 
 
-def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
+def test_frames_of_the_log_and_of_the_rows_come_in_one_order(tmp_path: Path) -> None:
     """`log` sorts frames of the database and of the capture log together, by their numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)

@@ -128,7 +128,7 @@ def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> N
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
-    """If a filter leaves out frames, `log` marks no pause between the frames that it prints."""
+    """If a filter leaves out frames before a long pause, `log` does not mark the pause."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -205,7 +205,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
 
 
 def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
-    """For a session update, `log` prints the kind of the update as the method."""
+    """For a session update, `log` shows the kind of the update, such as `plan`, as the method."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for kind in ("agent_message_chunk", "plan", "x y", ""):
             recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))

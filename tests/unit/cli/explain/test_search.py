@@ -89,7 +89,7 @@ def test_a_terminal_is_told_that_nothing_was_found(
 
 
 def test_a_hit_in_a_name_has_its_method(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a match of `search` is in a name, its line on a terminal shows the frame's method."""
+    """If a match of `search` is in a method's name, its line on a terminal shows this method."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 120)
     for pattern in ('"session/request_permission"', "session/request_permission"):
         hit = run("search", pattern, "new", home=home).stdout.splitlines()[1]
@@ -179,7 +179,7 @@ def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
 
 
 def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path) -> None:
-    """If a recording is unreadable, `search` says so on stderr and exits with 2."""
+    """`search` names an unreadable recording on stderr, searches all others, and exits with 2."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
     newer = record_conversation(home / "newer.db")
@@ -223,7 +223,7 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """If a pattern of `search` is invalid, the error names the position of the mistake."""
+    """`search` refuses an invalid pattern, filter or pair of options with an error of one line."""
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
@@ -283,7 +283,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """The time limit of `search` holds for each frame, not for the whole search."""
+    """The time limit of `search` for a pattern holds for each frame, not for the whole search."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

@@ -151,8 +151,8 @@ def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
     )
 
 
-def test_signals_are_listed(tmp_path: Path) -> None:
-    """`show` lists the signals that were passed on to the agent."""
+def test_signals_and_gaps_are_listed(tmp_path: Path) -> None:
+    """`show` lists signals that were passed on to the agent, and bytes that were not recorded."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -175,7 +175,7 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """If a recording has hints but no problems, the first line of `show` says both."""
+    """If a recording has only hints, the first line of `show` says "no problems, 1 note"."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
@@ -238,7 +238,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """If frames follow a gap, `show` does not take the gap for the end of the recording."""
+    """If frames follow a gap (unrecorded bytes), `show` says that the recorder was killed later."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -265,7 +265,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a running recording, the first line of `show` names whom the conversation waits for."""
+    """If a permission is awaited in a running recording, `show` names the wait, but no problem."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -467,7 +467,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """For a silence that nothing ended, `show` says up to which moment the silence was counted."""
+    """For a silence without an end, `show` says "until now" or "to the end of the recording"."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
@@ -503,7 +503,7 @@ def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
     )
 
 
-def test_a_frame_may_be_missing(tmp_path: Path) -> None:
+def test_an_answer_may_be_missing(tmp_path: Path) -> None:
     """`show` summarizes a damaged recording that lacks the answer to `initialize`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)

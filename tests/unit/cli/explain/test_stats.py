@@ -73,7 +73,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """`stats --turn 2` shows what took time in turn 2."""
+    """`stats --turn 2` prints the parts of turn 2 in place of those of the slowest turn."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -126,7 +126,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """If `stats` leaves out turns, it says how many."""
+    """If `stats --top 1` leaves out turns and tool calls, it prints how many."""
     out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
@@ -145,7 +145,7 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 def test_turns_have_the_tokens_that_the_agent_reported(
     monkeypatch: pytest.MonkeyPatch, name: str, facts: str, title: str, row: str
 ) -> None:
-    """`stats` prints the tokens that the agent reported."""
+    """If the agent reported tokens and cost, `stats` prints them for each turn."""
     out = screen(monkeypatch, None, captures.ROOT / f"{name}.jsonl").splitlines()
     assert out[1] == facts
     assert title in out
@@ -153,7 +153,7 @@ def test_turns_have_the_tokens_that_the_agent_reported(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """`stats` with a filter counts only matching frames."""
+    """`stats` with a filter counts only matching frames and the turns that have one."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
@@ -191,7 +191,7 @@ def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in `stats --json` is correct."""
+    """The numbers in `stats --json`, such as the times of a turn, are exactly as recorded."""
     statistics = values(waiting_chat)
     first, two = statistics["turns"]
     assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
@@ -216,7 +216,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
-    """For a silence during a tool call, `stats` names the call, and so does `show`."""
+    """If an agent is silent during a tool call, `stats` and `show` name the call as the reason."""
     hang = DIRECTORY / "hang.db"
     assert "4.0 s, 100% call pytest -q" in run("show", hang).stdout
     told = run("stats", hang).stdout

@@ -30,8 +30,8 @@ def markup(markdown: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["tour", "edit-rejected"])
-def test_the_whole_of_it(name: str) -> None:
-    """The output of `transcript` for a whole recording is exactly as expected."""
+def test_a_whole_recording_is_as_expected(name: str) -> None:
+    """The Markdown that `transcript` prints for a whole recording equals a golden file."""
     shown = run("inspect", "transcript", ROOT / "recordings" / f"{name}.db")
     assert shown.stdout == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
     assert shown.stderr == ""
@@ -108,8 +108,8 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
     assert "Nothing is cut" in whole
 
 
-def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """`transcript --turn` prints only the requested turn, and says so at the top."""
+def test_a_turn_can_be_chosen(tmp_path: Path) -> None:
+    """`transcript --turn 2` prints only turn 2, and says so at the top."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()
@@ -137,7 +137,7 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
     assert "an issue on GitHub takes 100 characters" in again.stderr
 
 
-def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
+def test_json_has_sections_entries_and_findings(tmp_path: Path) -> None:
     """`transcript --json` prints each section, entry and problem as a line of JSON."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text("Hel"))

@@ -51,7 +51,7 @@ def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, `transcript` removes recorded colour codes."""
+    """On a terminal, `transcript` removes colour codes from the recorded output of a tool call."""
     conversation = Talk()
     output = text("\x1b[1;31mFAILED\x1b[0m a\x1b]8;;http://x\x07b")
     conversation.update(
@@ -88,7 +88,7 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, `transcript` prints a problem below the entry that the problem is about."""
+    """On a terminal, `transcript` prints a problem or a long pause below the entry concerned."""
     late = screen(monkeypatch, 100, ROOT / "recordings" / "late-updates.db")
     title, peers = late.splitlines()[:2]
     assert title.endswith("  agent broke a rule #10 · 4 warnings")
