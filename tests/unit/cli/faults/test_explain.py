@@ -22,7 +22,7 @@ def test_explain_in_words() -> None:
 
 @each_case("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
-    """`faults explain` can describe every kind of fault."""
+    """`faults explain` prints a sentence for each kind of fault that a rule can have."""
     setting = "frame=x" if kind == "replace" else ""
     said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
     assert said.startswith(f"{kind}: any frame ")
@@ -41,6 +41,6 @@ def test_explain_makes_control_characters_visible() -> None:
 
 
 def test_explain_refuses() -> None:
-    """`faults explain` refuses an unknown fault plan."""
+    """`faults explain` refuses an unknown fault plan, and `-` without a rule."""
     assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
     assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")

@@ -26,7 +26,7 @@ def test_each_plan_is_in_one_group() -> None:
 
 
 def test_list_can_be_narrowed() -> None:
-    """`faults list` with a kind of fault prints only this kind."""
+    """`faults list` with kinds of fault prints only these, and refuses an unknown kind."""
     said = run("faults", "list", "drop", "noop").stdout
     assert said == "noop\n  Nothing happens.\n\ndrop\n  The frame never arrives.\n\n"
     assert complaint("faults", "list", "dorp") == "there is no kind 'dorp'; did you mean drop?"

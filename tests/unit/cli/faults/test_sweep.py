@@ -64,7 +64,7 @@ def client(mode: str) -> str:
 
 @pytest.mark.slow
 def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> None:
-    """`faults sweep` prints for each fault plan how the client ended."""
+    """`faults sweep` reports for each fault plan how the client ended: finished or crashed."""
     plan("1-fine", 'kind = "slice"')
     plan("2-gone", 'kind = "exit"')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml", "--json"]
@@ -142,7 +142,7 @@ def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: s
 
 @pytest.mark.slow
 def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
-    """If a client fails even without faults, `faults sweep` tries no fault plan."""
+    """If a client fails even without faults, `faults sweep` tries no plan, and exits with 2."""
     fails = CLIENT + "print('first', file=sys.stderr)\nraise SystemExit('no such module')"
     Path("client.py").write_text(fails)
     result = run(*sweep, "--plans", "@all", "--client", client("plain"))
@@ -186,7 +186,7 @@ def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
 
 
 def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
-    """`faults sweep` refuses an invalid fault plan."""
+    """`faults sweep` refuses an invalid plan, an unknown client, or an unwritable report file."""
     words = [*sweep, "--client", f"{sys.executable} {{agent}}"]
     assert complaint(*words, "--plans", "plans") == "expected plans (*.toml) in plans"
     plan("bad", 'kind = "dorp"')

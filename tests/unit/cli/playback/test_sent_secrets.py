@@ -65,7 +65,7 @@ def masked(tmp_path: Path) -> Path:
 def test_a_wrong_marker_or_variable_is_one_line(
     tmp_path: Path, masked: Path, option: str, words: str
 ) -> None:
-    """If a variable given to `verify --secret` does not exist, no agent is started."""
+    """`verify --secret` refuses an unknown marker or an unset variable by an error of one line."""
     command = ("verify", masked, "--secret", option, "--", "true")
     assert words in complaint(*command, home=tmp_path, T="x", EMPTY="")
 
@@ -75,7 +75,7 @@ def test_a_wrong_marker_or_variable_is_one_line(
 def test_a_secret_goes_to_the_agent_alone(
     tmp_path: Path, masked: Path, secret: str, marker: str
 ) -> None:
-    """`verify --secret` sends a secret to the agent, but records its marker."""
+    """`verify --secret` sends a secret to the agent; the new recording has only its marker."""
     script, new, report = tmp_path / "agent.py", tmp_path / "new.db", tmp_path / "report.json"
     script.write_text(AGENT.replace("EXPECTED", repr(secret)))
     result = run(

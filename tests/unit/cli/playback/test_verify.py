@@ -36,7 +36,7 @@ HELLO = Path(__file__).parents[4] / "recordings" / "hello.db"
 def test_wrong_use_is_one_line(
     tmp_path: Path, arguments: tuple[str | Path, ...], words: str
 ) -> None:
-    """Wrong use of `verify` is refused in one line, before anything is started."""
+    """`verify` refuses wrong arguments by one line, before it starts an agent or writes a file."""
     assert words in complaint(*arguments, home=tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -53,7 +53,7 @@ def test_only_lines_that_are_printed_are_made(
     has_junit: bool,
     most: int,
 ) -> None:
-    """If there are very many differences, `verify` formats only the differences that it prints."""
+    """If there are very many differences, `verify` formats only those that it prints or reports."""
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, chatty(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())

@@ -11,7 +11,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.playback.work_directory import directories
 
 
-def test_each_recorded_directory_has_a_place() -> None:
+def test_each_recorded_directory_has_a_temporary_one() -> None:
     """`verify` replaces each recorded working directory by a temporary one of the same name."""
     recorded = ["/home/me/web", "/srv/web", "/home/me/web/sub/deep", "/home/me"]
     with directories(recorded, None) as places:
@@ -25,7 +25,7 @@ def test_each_recorded_directory_has_a_place() -> None:
 
 
 def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
-    """`verify` keeps the files in a working directory that its user chose."""
+    """`verify --cwd DIR` uses DIR for the first recorded directory, and keeps the files in it."""
     (tmp_path / "file").touch()
     with directories(["/a/b", "/a/b/c", "/d"], tmp_path) as places:
         assert places["/a/b"] == str(tmp_path)
@@ -106,7 +106,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """`verify` cuts a long name of a temporary directory only between characters."""
+    """If a recorded directory has a very long name, `verify` cuts the name between characters."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)
