@@ -35,7 +35,7 @@ def test_colour_is_for_terminals_by_default(
     force_color: str | None,
     colored: bool,
 ) -> None:
-    """NO_COLOR overrides FORCE_COLOR."""
+    """Commands use colours on terminals, or elsewhere with FORCE_COLOR, but never with NO_COLOR."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     for name, value in (("NO_COLOR", no_color), ("FORCE_COLOR", force_color)):
         if value is None:
@@ -55,7 +55,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """If a command prints a message on stderr, control characters in the message are escaped."""
+    """Control characters in a message that a command prints on stdout or stderr are escaped."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()
@@ -79,7 +79,7 @@ class Pipe(io.BytesIO):
 def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """On a terminal, commands write each line immediately."""
+    """Commands write each line immediately on a terminal, and lines together in a pipe."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)
@@ -179,7 +179,7 @@ def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the number of items is unknown, a progress bar only counts them."""
+    """If the number of items is unknown, a command's progress bar only counts them."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(20, 0.2), None, "reading", clock=clock))) == 20

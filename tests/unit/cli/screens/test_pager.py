@@ -73,7 +73,7 @@ def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
     ids=lambda words: " ".join(map(str, words[:3])),
 )
 def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
-    """No pager is started for JSON output."""
+    """A command starts no pager for `--json` or `--raw`, with `--no-pager`, or for `export`."""
     shown = run(*words, ACP_PROXY_PAGER=terminal.command)
     assert shown.exit_code == 0
     assert shown.stdout
@@ -95,14 +95,14 @@ def test_a_failure_starts_none(terminal: Terminal) -> None:
 
 
 def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
-    """If the user quits the pager early, the command prints no error."""
+    """If the user quits the pager of `log` early, `log` prints no error and exits with 0."""
     assert terminal.shown is None
     shown = run("inspect", "log", TOUR, ACP_PROXY_PAGER="true")
     assert (shown.exit_code, shown.output) == (0, "")
 
 
-def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
-    """A command has the same exit code with a pager, even if the user quits the pager early."""
+def test_a_pager_does_not_change_the_exit_code(terminal: Terminal) -> None:
+    """`diff` with a pager exits with 1 for a difference, even if the user quits the pager early."""
     other = TOUR.with_name("hello.db")
     for pager in (terminal.command, "true"):
         assert run("inspect", "diff", TOUR, other, ACP_PROXY_PAGER=pager).exit_code == 1

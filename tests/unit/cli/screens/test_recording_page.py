@@ -32,7 +32,7 @@ def test_the_headline_has_the_state_and_what_was_found(
     counts: dict[str, int],
     shown: str,
 ) -> None:
-    """The first line of `show` ends with the number of problems."""
+    """The first line of `show` has the state and the number of problems, as in "1,200 warnings"."""
     page = RecordingPage(Screen())
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         page.headline(reader.recording, *verdict(counts, "fine"), live=live)
@@ -45,7 +45,7 @@ def test_the_headline_has_the_state_and_what_was_found(
 def test_a_long_headline_is_indented_where_it_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On a narrow terminal, the second line of a headline begins with two blanks."""
+    """On a narrow terminal, the first line of `show` is wrapped, and goes on after two blanks."""
     page = RecordingPage(Screen(30))
     with RecordingReader(record_conversation(tmp_path / "x.db", id="aaaaaa1")) as reader:
         page.headline(reader.recording, piece("nothing is wrong at all"), live=False)
@@ -53,8 +53,8 @@ def test_a_long_headline_is_indented_where_it_goes_on(
     assert capsys.readouterr().out == "x  (aaaaaa1)  nothing is\n  wrong at all\n"
 
 
-def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    """All labels in the output of `show` have the same width."""
+def test_labels_and_findings_are_indented(capsys: pytest.CaptureFixture[str]) -> None:
+    """`show` puts all values of its labels into one column, and indents findings by two blanks."""
     page = RecordingPage(Screen())
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")
@@ -86,5 +86,5 @@ def test_a_text_is_shortened() -> None:
     ],
 )
 def test_a_prompt_in_one_line_has_no_marks(prompt: str, shown: str) -> None:
-    """`show` prints the beginning of a prompt without Markdown."""
+    """`show` prints the beginning of a prompt on one line, without marks of Markdown."""
     assert in_one_line(prompt) == shown

@@ -46,7 +46,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """Unicode gives a width of one to every character that acp-proxy counts as one column."""
+    """A character that acp-proxy counts as one terminal column without a look-up has this width."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -117,7 +117,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
     ],
 )
 def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """After a coloured text, acp-proxy prints the code that ends the colour."""
+    """After a coloured or bold text, commands print the code that ends its colour."""
     screen = Screen(color=True)
     assert screen.line(piece("a", ink, bold=bold)) == painted
     assert screen.line(piece("", ink, bold=bold)) == ""

@@ -63,7 +63,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_a_column_of_negative_rank_gets_space_before_others() -> None:
-    """A printed table that is too wide cuts columns of rank 0 before those of a negative rank."""
+    """In a table that is too wide for the terminal, columns of a negative rank are cut last."""
     columns = (Column("A", least=2), Column("B", least=2, rank=-1))
     rows = [("a" * 10, "b" * 10)]
     assert _layout(columns, rows, 17) == [(0, 5), (1, 10)]
@@ -71,7 +71,7 @@ def test_a_column_of_negative_rank_gets_space_before_others() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """A printed table never leaves out columns that are marked as indispensable."""
+    """If a printed table is too wide, columns of high rank are left out first, and others never."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -86,12 +86,12 @@ def test_room_goes_to_what_matters_most() -> None:
 
 
 def test_an_empty_column_is_left_out_on_a_terminal() -> None:
-    """On a terminal, a command leaves out a table's column if all of its cells are empty."""
+    """On a terminal, a table of `list` leaves out a column if all of its cells are empty."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """A path that is too long for its table cell is cut at its beginning."""
+    """In a printed table, a text that is too long is cut at its end; a path, at its beginning."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
