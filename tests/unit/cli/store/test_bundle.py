@@ -30,8 +30,8 @@ def contents(path: Path) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
-    """Each file in the archive of `bundle` is what `export`, `transcript` or `report` writes."""
+def test_the_archive_has_all_that_is_needed(tmp_path: Path) -> None:
+    """The archive of `bundle` has what `export`, `transcript`, `report` and `show` write."""
     output = tmp_path / "bug.zip"
     result = run("inspect", "bundle", TOUR, "-o", output)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -78,7 +78,7 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
 def test_the_latest_recording_is_packed_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`bundle` without arguments packs the latest recording."""
+    """`bundle` without arguments packs the latest recording, and names the archive after it."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "recordings").mkdir()

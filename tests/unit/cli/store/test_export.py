@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_text_form_is_the_default(path: Path) -> None:
-    """`export` without options prints the whole recording as text (JSONL)."""
+    """`export` without options prints the whole recording in its text form (JSON Lines)."""
     result = run("inspect", "export", path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == text_of(path)
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Each command prints the same for a database and for its text form."""
+    """`show`, `log` and `list` print the same for a database and for its text form."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form

@@ -43,8 +43,8 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
     assert run("inspect", "show", "story", home=home).exit_code == 0
 
 
-def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """If a recording with the same name exists, `import` gives the new recording another name."""
+def test_a_name_that_is_taken_gets_a_number(text: Path, home: Path) -> None:
+    """If a recording `story` exists, `import` names another recording of this name `story-2`."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)
@@ -107,7 +107,7 @@ def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes,
 
 
 def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_path: Path) -> None:
-    """`import` reports a directory in which it cannot write."""
+    """If `import` cannot read its input or write its output, the error names the path and why."""
     assert complaint("inspect", "import", tmp_path / "no", home=home).endswith(
         "no such file or directory"
     )
@@ -147,7 +147,7 @@ def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch
             open_recording("-")
 
 
-def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
+def test_a_text_form_of_an_unfinished_recording_warns(tmp_path: Path) -> None:
     """If a text form was exported before the recording had ended, `show` prints a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -160,7 +160,7 @@ def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a pipe without opening it."""
+    """`import` refuses a pipe or a device as a recording, and does not open it."""
     os.mkfifo(tmp_path / "story.jsonl")
     for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):
         result = run("inspect", "import", path, home=home)
@@ -172,7 +172,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
 @pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
 @pytest.mark.parametrize("head", [1 << 10, 4])
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
-    """On a terminal, `import` stops reading at Ctrl-D."""
+    """If a log is pasted on a terminal, `import` reads nothing after Ctrl-D."""
     import pty
     import termios
 

@@ -55,7 +55,7 @@ def refused(text: str, *arguments: str, home: Path) -> str:
 
 
 def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
-    """`import` of another tool's log prints which data the log lacks."""
+    """`import` names a recording after the log of another tool, and prints what the log lacks."""
     log = tmp_path / "acp-transport.log"
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """`import --skip-bad` skips the lines of a log that cannot be read."""
+    """`import` refuses a log with an unreadable line; with `--skip-bad`, it skips such lines."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
@@ -259,7 +259,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
 
 
 def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
-    """If `import` knows no format for a long log, it says that it has read only the beginning."""
+    """`import` searches only the first 64 KiB of a long log for a known format, and says so."""
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)
@@ -297,8 +297,10 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
         ("%PDF-1.4", (), "it is a PDF; expected text"),
     ],
 )  # fmt: skip
-def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
-    """`import` refuses binary data."""
+def test_empty_or_binary_data_are_refused(
+    home: Path, text: str, arguments: tuple[str, ...], expected: str
+) -> None:
+    """`import` refuses empty or binary input; for compressed input, it says how to unpack it."""
     data = text.encode("latin-1")
     result = run_with(data, "inspect", "import", "-", *arguments, home=home)
     assert result.exit_code == 2

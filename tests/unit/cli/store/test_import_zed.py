@@ -121,8 +121,8 @@ def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
         assert reader.recording.origin.named_answers == ()
 
 
-def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
-    """If a log of Zed contains the history of a loaded session, `audit` ignores that history."""
+def test_the_history_before_a_loaded_session_is_history(home: Path) -> None:
+    """If a log of Zed has the history of a loaded session, `audit` does not list its actions."""
     imported([*HISTORY, LOADED, call("s", "c-1", "rm -rf new")], home)
     said = run("inspect", "audit", "zed", home=home).stdout
     assert "rm -rf new" in said
@@ -145,13 +145,13 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """If a log of Zed shows that an action may be new, `audit` does not take it for history."""
+    """If a session was in use earlier in a Zed log, `audit` lists the actions of its history."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """If a log of Zed ends before the answer to `session/load`, `show` calls the load open."""
+    """If a log of Zed ends before the answer to `session/load`, `show` prints "load open"."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout
@@ -165,7 +165,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """`import` counts lines of Zed's log that contain only the brackets around its messages."""
+    """`import` of a log of Zed counts lines with only the brackets around messages separately."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):

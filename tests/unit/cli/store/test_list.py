@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """`list` prints the newest recording first."""
+    """`list` prints a line for each recording, the newest first, and then their number and size."""
     size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
@@ -224,7 +224,7 @@ def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> N
     ]  # fmt: skip
 
 
-def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
+def test_recordings_can_be_selected(home: Path, tmp_path: Path) -> None:
     """`list` can select recordings by directory, agent, age and number."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
@@ -259,7 +259,7 @@ def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
 def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
-    """`list --since` refuses a value that is neither an age nor a date."""
+    """`list --since` refuses a value such as `yesterday`, which is neither an age nor a date."""
     answer = complaint("inspect", "list", "--since", text, home=home)
     assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
 
@@ -268,7 +268,7 @@ def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
 def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """No line of `list` is wider than the terminal."""
+    """On a terminal, `list` leaves out columns so that no line is wider than the terminal."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
@@ -302,7 +302,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """`list` marks a recording that has an error with ✗."""
+    """`list` marks a recording whose agent hung with ✗ and says what is wrong."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

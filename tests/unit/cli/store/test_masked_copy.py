@@ -87,7 +87,7 @@ def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
 
 
 def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """`export` replaces an existing file only with `--force`."""
+    """`export -o` replaces a file only with `--force`, and never one that is not a plain file."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "y.db"
     before = path.read_bytes()
     export = ("inspect", "export", path, "-o")

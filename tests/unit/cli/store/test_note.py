@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_note_is_written_read_and_cleared(home: Path) -> None:
-    """`note` without a text prints the note."""
+    """`note REC TEXT` writes a note, `note REC` prints the note, and `--clear` removes it."""
     assert run("inspect", "note", "run", "it hangs", home=home).output == ""
     result = run("inspect", "note", "abc", home=home)
     assert (result.stdout, result.stderr) == ("it hangs\n", "")
@@ -68,7 +68,7 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     ],
 )
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """`note` refuses wrong arguments with an error of one line."""
+    """`note` refuses wrong arguments, such as a text with `--clear`, with an error of one line."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
 
 
@@ -85,7 +85,7 @@ def test_a_note_keeps_its_lines(home: Path) -> None:
 
 
 def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
-    """`log` prints a note on a frame below the frame."""
+    """`log` prints a note on a frame below the frame; `show` and `list` print its number."""
     run("inspect", "note", "run", "all of it", home=home)
     for text in ("#3 why \x1b[31m?\nwho", "#1 the start", "#3 why \x1b[31m?"):
         assert run("inspect", "note", "run", text, home=home).output == ""

@@ -53,7 +53,7 @@ def test_older_recordings_are_deleted(home: Path) -> None:
 
 
 def test_a_dry_run_deletes_nothing(home: Path) -> None:
-    """`prune --dry-run` prints the recordings that would be deleted."""
+    """`prune --dry-run` prints which recordings would be deleted, and deletes none."""
     before = names(home)
     result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
     lines = result.stdout.splitlines()
@@ -109,7 +109,7 @@ def test_a_running_recording_stays(tmp_path: Path) -> None:
 
 
 def test_json_has_an_object_for_each(home: Path) -> None:
-    """`prune --json` prints an object for each recording."""
+    """`prune --json` prints for each deleted recording its path, size and age as a JSON object."""
     arguments = ("inspect", "prune", "--older-than", "7d", "--json")
     size = (home / "old.db").stat().st_size
     dry = json.loads(run(*arguments, "--dry-run", home=home).stdout)
@@ -133,7 +133,7 @@ def _timestamp(text: str) -> float:
 def test_a_recording_that_cannot_be_deleted_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `prune` cannot delete a recording, it exits with 1."""
+    """If `prune` cannot delete a recording, it prints which one and exits with 1."""
     monkeypatch.setattr("acp_proxy.cli.store.prune.delete", lambda _: False)
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stderr.splitlines()[0] == f"acp-proxy: cannot delete {home}/old.db"
@@ -153,7 +153,7 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """`prune` without a limit deletes nothing."""
+    """`prune` without a limit, or with an invalid one, prints one line and deletes nothing."""
     before = names(home)
     assert answer in complaint("inspect", "prune", *arguments, home=home)
     assert names(home) == before

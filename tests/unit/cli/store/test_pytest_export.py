@@ -45,7 +45,7 @@ def turns(tmp_path: Path) -> Path:
 
 
 def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
-    """`export --format pytest` writes a test and a copy of the recording."""
+    """`export --format pytest` writes a Python test of a recording, and a copy of the recording."""
     made = run(*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path / "new" / "tests")
     test = tmp_path / "new" / "tests" / "test_hello.py"
     recording = test.parent / "recordings" / "hello.jsonl"
@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """If `export --format pytest` leaves out the last turn, it leaves out the agent's exit, too."""
+    """`export --format pytest --turn 1` leaves out the agent's exit if it came in a later turn."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]
@@ -104,7 +104,7 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
-    """`export --format pytest` is refused if no directory is given."""
+    """`export --format pytest` refuses a missing directory, a filter, or an unknown turn."""
     expected = "expected -o DIR with --format pytest, which writes several files"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected

@@ -33,7 +33,7 @@ def test_values_are_listed_with_their_places(tmp_path: Path) -> None:
 
 
 def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
-    """`secrets --check` fails if a recording contains a secret."""
+    """`secrets --check` exits with 1 if a recording has a secret, and with 0 if all are masked."""
     bad, good = record_planted(tmp_path / "bad.db"), record_conversation(tmp_path / "good.db")
     masked = tmp_path / "masked.jsonl"
     assert run("inspect", "export", bad, "-o", masked).exit_code == 0
@@ -50,7 +50,7 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
 def test_the_gate_finds_what_others_may_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`secrets --check` also fails with `--unredacted`."""
+    """`secrets --check` fails because of an unmasked secret even if `--unredacted` is given."""
     bad = record_planted(tmp_path / "bad.db")
     assert run("inspect", "--unredacted", "secrets", "--check", bad).exit_code == 1
     text = run("inspect", "export", "--unredacted", bad).stdout_bytes
@@ -61,7 +61,7 @@ def test_the_gate_finds_what_others_may_show(
 
 
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
-    """If `secrets --check` cannot read a file, it exits with 2."""
+    """If `secrets --check` cannot read a recording, it exits with 2 in place of a success."""
     (tmp_path / "x.db").write_bytes(b"nothing of ours")
     assert "x.db" in complaint("inspect", "secrets", "--check", tmp_path / "x.db")
     bad = record_planted(tmp_path / "bad.db")
@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_private_recording_says_so(tmp_path: Path) -> None:
-    """For a recording masked as `private`, the last line of `secrets` mentions masked files."""
+    """For a copy masked with `--level private`, `secrets` says that files are masked as well."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
     run("inspect", "export", path, "-o", copy, "--level", "private")
     assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")
