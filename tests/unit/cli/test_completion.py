@@ -55,14 +55,14 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a recording is given with a slash, the shell itself completes its path."""
+    """For a recording that is typed with a slash, the completion leaves the path to the shell."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion of `prune` offers directories."""
+    """Shell completion offers directories for an argument that takes them, as of `search`."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")

@@ -28,7 +28,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """If `acp-proxy show` is typed without `inspect`, its help also leaves out `inspect`."""
+    """If `inspect` is left out, as in `acp-proxy show`, help and errors leave it out, too."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -63,12 +63,12 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """A command that writes or plays refuses to run without an argument."""
+    """A command that writes or plays, such as `note` or `replay`, needs a recording as argument."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 
 def test_a_gate_names_what_it_checks() -> None:
-    """`secrets --check` without files is refused."""
+    """`secrets --check` without a recording is refused, since it does not take the latest."""
     assert complaint("secrets", "--check", home=RECORDINGS).startswith("expected the recordings")
 
 
@@ -113,7 +113,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @each_case("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """Each entry in the table of mistyped commands suggests a command that exists."""
+    """In the table of mistyped commands, each suggestion exists, and no mistyped command does."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -137,12 +137,12 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
 )
 def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
-    """If `failed` is typed in place of a recording, the error suggests a filter."""
+    """If `log failed` is typed, the error suggests the filter `is:failed` after a recording."""
     assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
 
 
 def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
-    """If a filter is given without a recording, the error says that a recording must come first."""
+    """If `log kind:error` is typed, the error says that a filter comes after a recording."""
     assert complaint("log", "kind:error", home=RECORDINGS) == (
         "no recording named 'kind:error': it looks like a filter, which comes after the recording:"
         " `acp-proxy log latest kind:error`"

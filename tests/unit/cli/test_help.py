@@ -38,7 +38,7 @@ def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
 
 @each_case("name", LEAVES)
 def test_the_whole_help_has_every_option_and_example(name: str) -> None:
-    """`--help-all` shows all options and examples of a command."""
+    """`acp-proxy COMMAND --help-all` prints every option and every example of the command."""
     text = "\n".join(help_of(name, "--help-all"))
     assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", text)) >= flags(COMMANDS[name])
     epilog = COMMANDS[name].epilog or ""
@@ -47,7 +47,7 @@ def test_the_whole_help_has_every_option_and_example(name: str) -> None:
 
 
 def test_the_help_of_the_root_says_what_serves_for_what() -> None:
-    """The help of `acp-proxy` names each command once."""
+    """The table "I want to ..." in `acp-proxy --help` names each command exactly once."""
     table = "\n".join(help_of("acp-proxy")).partition("I want to ...")[2].partition("\n\n")[0]
     cells = re.findall(r"^.{50}([a-z, ]+)(?:-- AGENT)?$", table, re.MULTILINE)
     words = [word.strip() for cell in cells for word in cell.split(",")]

@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """If an imported log lacks some data, no command prints a claim that needs these data."""
+    """If an imported log lacks some data, no command prints a statement that needs these data."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))
@@ -134,7 +134,7 @@ def test_what_was_lost_is_not_claimed(
 def test_nothing_is_claimed_if_everything_was_lost(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If an imported log contains only messages, no command prints a time."""
+    """If an imported log has only messages, no command prints times, sizes, silences or an end."""
     text = output_of(EVERYTHING, name)
     assert text
     match = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
@@ -172,7 +172,7 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 def test_inferred_times_are_shown_and_not_subtracted(
     output_of: Callable[[Origin | None, str], str],
 ) -> None:
-    """If the times of an imported log are guessed, commands print no durations."""
+    """If an import had to guess a log's times, `log` prints these, but no command a duration."""
     origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
     assert "7.308" in output_of(origin, "log")
     assert "3 inferred times" in output_of(origin, "show")
@@ -256,7 +256,7 @@ def test_no_duration_is_finer_than_the_times(
 
 
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
-    """If A or B is an imported log, `diff` does not compare latencies."""
+    """If A or B is an imported log that lacks times and the end, `diff` does not compare these."""
     ours = text_form(tmp_path / "ours.jsonl")
     crash = tmp_path / "crash.jsonl"
     text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')
@@ -293,7 +293,7 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
-    """The replay of an imported log without an end runs until the client leaves."""
+    """If an imported log lacks the agent's end, `replay` runs until the client leaves."""
     for origin in (None, log_of("zed", "ending")):
         path = text_form(tmp_path / "roof.jsonl", origin)
         with RecordingReader(path) as reader:
@@ -333,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """An option is refused if it needs data that an imported log lacks."""
+    """An option is refused for an imported log that lacks the data that the option needs."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

@@ -80,7 +80,7 @@ def where_nothing_can_be_raised() -> None:
     "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
 )
 def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> None:
-    """If Ctrl-C interrupts a command, the command prints nothing."""
+    """If Ctrl-C interrupts a command, the command prints nothing and exits with 130."""
     leave_at_once()
     tidied = []
 
@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """If a command raises an error other than Ctrl-C, the error reaches the caller."""
+    """An exception in a command, other than Ctrl-C, is not hidden but reaches the caller."""
 
     def run() -> None:
         raise error from ValueError()
@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """acp-proxy does not replace an existing signal handler for Ctrl-C."""
+    """If a handler for Ctrl-C was set or the signal ignored, acp-proxy does not replace this."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     values = []

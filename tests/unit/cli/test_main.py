@@ -108,7 +108,7 @@ def lost_database(path: Path) -> None:
 def test_an_unreadable_file_is_reported(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
-    """The error about an unreadable file names the file's kind and path."""
+    """The error of a command about an unreadable recording says what the file is or lacks."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
     actual = complaint("inspect", *command, tmp_path / "x.db")
@@ -133,10 +133,10 @@ def test_an_unreadable_file_is_reported(
         ),
     ],
 )
-def test_an_unknown_recording_is_reported(
+def test_an_unknown_or_ambiguous_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """The error about an unknown recording and the error about an ambiguous id differ."""
+    """`show` and `log` say whether no recording has the given name, or whether several match."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
@@ -195,14 +195,14 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_wrong_use(arguments: list[str], answer: str) -> None:
-    """The error about a wrong option is one line."""
+    """A command refuses an unknown option, command or value by one line that names its help."""
     actual = complaint(*arguments)
     assert actual.split(";")[-1] == answer.split(";")[-1]
     assert actual.replace('"', "'") == answer
 
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
-    """If a variable such as ACP_PROXY_LOG_SEQ has a wrong value, the error names the option."""
+    """If a variable such as ACP_PROXY_LOG_SEQ has a wrong value, `log` names the option `--seq`."""
     path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
         "--seq takes a number, not 'x'"
@@ -219,14 +219,14 @@ def test_every_command_has_help(arguments: list[str]) -> None:
 
 
 def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
-    """The environment variable ACP_PROXY_VERSION has no effect."""
+    """The environment variable ACP_PROXY_VERSION changes no command, not even with a value."""
     assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
-    """If stdout is on a full disk, a command exits with 2."""
+    """If stdout is on a full disk, `log` prints an error of one line and exits with 2."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:

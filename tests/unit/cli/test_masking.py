@@ -23,7 +23,7 @@ _WITHOUT_NOTICE = {"note"}
 def test_a_command_masks_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Each command masks secrets and says on stderr how many it has masked."""
+    """Each command masks secrets in its output, and says on stderr that `--unredacted` shows them."""
     monkeypatch.chdir(tmp_path)  # `report` writes a file
     words = words_for(name, path := record_planted(tmp_path / "x.db"))
     result = run(*words, home=tmp_path)
@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """If secrets were masked during recording, `--unredacted` prints a notice about this."""
+    """`show --unredacted` says that secrets were masked when recorded, so they stay masked."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""
@@ -46,7 +46,7 @@ def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
 
 
 def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
-    """With `--unredacted`, commands print secrets."""
+    """With `--unredacted`, `log` and `list` print secrets that a recording holds."""
     path = record_planted(tmp_path / "x.db")
     assert ENV in run("inspect", "log", path, "--unredacted").stdout
     assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout
@@ -57,7 +57,7 @@ def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
 
 
 def test_an_error_shows_no_secret() -> None:
-    """An error message of a command contains no secret from an argument."""
+    """The error of a command about a wrong argument does not repeat a secret in the argument."""
     words = complaint("inspect", "show", f"--api-key={KEY}")
     assert KEY not in words
     assert KEY not in complaint("inspect", "show", KEY)

@@ -89,8 +89,8 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
     assert run("inspect", "log", "old", "text:newer", home=home).exit_code == 0
 
 
-def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """If an argument names a file that is not a recording, `log` reads the argument as a filter."""
+def test_an_existing_file_as_second_word_is_a_filter(home: Path) -> None:
+    """`log REC app.py` takes `app.py` as a filter, even if there is a file `app.py`."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file in this directory hides a recording of the same name, stderr names both."""
+    """If a file in this directory has a recording's name, `show` reads it; stderr names both."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the recordings directory, a command reads a recording by name without a warning."""
+    """In the recordings directory, `show` reads a recording by name without a warning."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -213,7 +213,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """A few recordings are read by the process of the command itself."""
+    """If `list` reads only a few recordings, it starts no other processes."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)
@@ -221,12 +221,12 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On systems other than Linux, one process reads all recordings."""
+    """On systems other than Linux, one process reads all recordings, however many they are."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 
 
 def test_a_failure_is_raised() -> None:
-    """If a parallel process raises an exception, the command raises the exception too."""
+    """If one of the processes that read recordings in parallel fails, its error is raised."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

@@ -54,7 +54,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
-    """A report is never written over its own recording, not even through a symbolic link."""
+    """A command refuses to write a report over a recording that it reads, even through a link."""
     Path("here").symlink_to(".")
     Path("link").symlink_to("golden.db")
     if "other.db" in words:
@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """`verify` refuses to write a report over its new recording."""
+    """`verify` refuses to write a report over the recording that it is about to make."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -91,7 +91,7 @@ def test_no_report_takes_the_place_of_the_new_run(
 
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
 def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
-    """A report never replaces a recording."""
+    """`verify` refuses to write a report over any other recording, or over its capture log."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:
@@ -122,7 +122,7 @@ def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> N
 @pytest.mark.parametrize("command", ["replay", "verify"])
 @pytest.mark.parametrize("other", ["both", "here/both", "here/../here/both"])
 def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, other: str) -> None:
-    """If two options for reports name the same file, a command refuses them."""
+    """`replay` and `verify` refuse `--report` and `--junit` if both name the same file."""
     Path("here").mkdir()
     Path("here", "both").symlink_to("../both")
     words: list[str | Path] = [command, "--report", "both", "--junit", other, golden]
@@ -142,7 +142,7 @@ def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, o
 )
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], kind: str) -> None:
-    """A report is refused if its path is a symbolic link or a pipe."""
+    """A command refuses to write a report to a symbolic link or a pipe, and says which it is."""
     place, target = Path("place"), Path("target")
     if kind == "pipe":
         os.mkfifo(place)
@@ -156,8 +156,8 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
     assert kind != "link" or target.read_text() == "mine"
 
 
-def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """Only its owner can read a report."""
+def test_only_the_owner_can_read_a_report(tmp_path: Path) -> None:
+    """A report is written with the mode 600, even if it replaces a file that others could read."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):
@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """If a symbolic link is at the path of a report, the write of the report does not follow it."""
+    """A report is refused if a symbolic link is at its path; the link's target stays unchanged."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -188,7 +188,7 @@ def test_a_device_may_take_two_reports() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """If a report cannot be written, the error is one line."""
+    """A report is refused with an error of one line if its path is a directory."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If one report cannot be written, the command still writes its other reports."""
+    """If one of a command's reports cannot be written, it still writes its other reports."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
@@ -208,7 +208,7 @@ def test_a_report_that_fails_does_not_stop_the_others(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
-    """If `replay` cannot write one of two reports, it still writes the other report."""
+    """If `replay --report` fails on a full disk, the report of `--junit` is still written."""
     words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
     result = subprocess.run(
         [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -220,14 +220,14 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """If the file name of a report is too long, the command ends with an error."""
+    """If the file name of a report has 300 letters, the error says: file name too long."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """If writing a report fails, no partial file remains."""
+    """If a command is interrupted while it writes a report or export, no partial file remains."""
 
     def fail() -> Iterator[bytes]:
         yield b"half"

@@ -65,7 +65,7 @@ def test_a_variable_of_a_removed_option_changes_nothing() -> None:
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """Of an option's values, only removed values are refused; the error names the successor."""
+    """`verify` refuses only the removed values of an option, and names their successors."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None
@@ -74,7 +74,7 @@ def test_only_the_removed_values_of_an_option_are_refused() -> None:
 def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """If a variable has a removed value, `replay` prints the successor and ignores the variable."""
+    """If a variable sets a removed value, `replay` warns and runs, but `verify` refuses to."""
     env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -93,7 +93,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """`of_variable` finds the successor of a removed option that an environment variable sets."""
+    """For an environment variable that sets a removed option, acp-proxy knows the successor."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

@@ -32,7 +32,7 @@ def banner(page: str) -> str:
 def test_it_writes_a_page_named_after_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`report` writes an HTML page that only its owner can read."""
+    """`report` writes an HTML page named after the recording, which only its owner can read."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -66,7 +66,7 @@ def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
-    """`report` replaces an existing page only with `--force`."""
+    """`report` replaces an existing page only with `--force`, and a recording never."""
     page = tmp_path / "tour.html"
     page.write_text("mine")
     assert "exists" in complaint("inspect", "report", TOUR, "-o", page)
@@ -80,7 +80,7 @@ def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
-    """A filter selects the messages on a report page."""
+    """`report` with a filter and `--turn` writes a page with only the matching messages."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
     result = run("inspect", "report", TOUR, *words, "-o", page)
@@ -100,7 +100,7 @@ def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
 
 
 def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
-    """If a filter of `report` matches nothing, stderr says so."""
+    """If a filter of `report` matches nothing, stderr says so and suggests a similar filter."""
     result = run("inspect", "report", TOUR, "method:session/promt", "-o", tmp_path / "x.html")
     assert "did you mean method:session/prompt?" in result.stderr
     assert "has 0 of 62 frames" in result.stderr
@@ -109,7 +109,7 @@ def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
-    """A report page made with `--unredacted` begins with a warning."""
+    """A page of `report` masks secrets; with `--unredacted`, it shows them below a warning."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
@@ -144,7 +144,7 @@ def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
 def test_rules_of_a_long_recording_are_checked_at_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report page of a long recording says up to which message the rules were checked."""
+    """If a recording is long, its page of `report` says up to which message rules were checked."""
     monkeypatch.setattr("acp_proxy.report.report_model.CHECKED_FRAMES", 5)
     page, findings = tmp_path / "x.html", "comes after the end of the turn"
     run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page)
@@ -155,7 +155,7 @@ def test_rules_of_a_long_recording_are_checked_at_its_beginning(
 
 
 def test_a_page_without_data_is_small(tmp_path: Path) -> None:
-    """The report page of a short recording is a small file."""
+    """Without its recorded data, a page that `report` writes is smaller than 150 kB."""
     run("inspect", "report", RECORDINGS / "hello.db", "-o", tmp_path / "x.html")
     html = (tmp_path / "x.html").read_text(encoding="utf-8")
     without = re.sub(
@@ -165,7 +165,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report page that compares two recordings has a file name made of both names."""
+    """`report A --against B` writes the page `A-against-B.html` with all differences of `diff`."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -188,7 +188,7 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """A filter selects the frames that a report page of two recordings compares."""
+    """With `report --against`, a filter selects the frames of both recordings that are compared."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
     result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
@@ -228,7 +228,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recording's name is a path, `report` does not write its page to that path."""
+    """If a recording is named `../../x`, `report` writes its page to `report.html` instead."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).
 def test_what_is_written_is_read(
     ignore: tuple[str, ...], alias: tuple[str, ...], apart: tuple[str, ...]
 ) -> None:
-    """The rules of a `--rules` file for `diff` are read back as they were written."""
+    """A `--rules` file for `diff` that acp-proxy writes is valid TOML with the same rules."""
     rules = ComparisonRules(ignore, alias, apart)
     written = {name: values for name, values in asdict(rules).items() if values}
     assert {name: tuple(values) for name, values in tomllib.loads(rules.toml).items()} == written
@@ -47,7 +47,7 @@ def test_what_is_written_is_read(
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """The error about a wrong rule in a `--rules` file names the file."""
+    """A `--rules` file for `diff` with a wrong rule is refused; the error names file and rule."""
     path = tmp_path / "rules.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(click.BadParameter) as error:
