@@ -57,12 +57,12 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """A finding is new for `check` if the baseline has it only with another method or mode."""
+    """If a baseline has a finding with another method or mode, `check` treats it as new."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """`check` treats a finding as known if the baseline has the finding at a different frame."""
+    """For `check`, a finding of another rule, side or method is new; another frame is the same."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -73,7 +73,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """If a baseline has a finding twice, `check` reports the third occurrence as new."""
+    """If a baseline has a finding twice, `check` calls the third occurrence in a recording new."""
     writer = BaselineWriter()
     assert writer.has(FOUND)
     assert writer.has(evolve(FOUND, seq=9, text='id "b2" is still open'))
@@ -131,7 +131,7 @@ def test_what_is_known_of_other_rules_stays() -> None:
     ],
 )
 def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
-    """The error about an invalid baseline says in one line what was expected."""
+    """`check` refuses a baseline that is invalid JSON or lacks members; the error is one line."""
     path = tmp_path / "known.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadBaseline) as raised:
@@ -140,6 +140,6 @@ def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """If the baseline file is missing, `check` ends with an error."""
+    """If the file of `check --baseline` does not exist, the error names the file."""
     with pytest.raises(BadBaseline, match="as known findings"):
         read_baseline(tmp_path / "none.json")

@@ -46,7 +46,7 @@ def test_a_legal_change_breaks_no_rule(change: Change) -> None:
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """`check` is tested on at least 60 handwritten and 60 generated mistakes in conversations."""
+    """The tests of `check` have at least 60 handwritten and 60 generated mistakes."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}

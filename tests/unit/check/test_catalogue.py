@@ -85,7 +85,7 @@ def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
 
 
 def test_what_is_ignored_is_not_chosen() -> None:
-    """`check` does not apply a rule that is ignored, even if its group is selected."""
+    """`check --rule rpc` without a rule that is ignored applies all other rules of the group."""
     chosen = chosen_rules(["rpc", "init.first"], ["rpc.unanswered", "init"])
     assert "rpc.id-reused" in chosen
     assert not chosen & {"rpc.unanswered", "init.first"}
@@ -118,7 +118,7 @@ def test_a_rule_is_looked_at_in_its_dialects() -> None:
 
 
 def test_names_begin_with_the_groups() -> None:
-    """Shell completion of `check --rule` offers groups before single rules."""
+    """The completion of `check --rule` offers groups, such as `rpc`, before single rules."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
@@ -150,7 +150,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """For an imported log, `check` lists each skipped rule exactly once."""
+    """If `check` skips rules for an imported log, each rule is listed once, with one reason."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -186,7 +186,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """If an imported log has only parts of messages, `check` applies no rules about messages."""
+    """If an import has left out parts of messages, `check` applies no rules about messages."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
@@ -194,7 +194,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """`check` finds a reused tool call id even if an imported log lacks the session's start."""
+    """`check` finds a reused tool call id even if an imported log lacks the session's opening."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -226,7 +226,7 @@ def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
 
 
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
-    """The report of `check` does not count an unchecked rule as checked."""
+    """A report of `check` lists skipped rules with a reason, and does not count them as checked."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
         outcome = reported(reader, Checker(reader).read(), rules())

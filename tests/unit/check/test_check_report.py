@@ -62,7 +62,7 @@ def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
     assert counts_of(tmp_path / "none.db") is None
 
 
-def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
+def test_a_list_has_broken_rules_only_if_asked(tmp_path: Path) -> None:
     """`list` has a column for broken rules only with `--check`."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "bad.db").write_bytes(b"nothing")

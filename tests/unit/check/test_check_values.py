@@ -43,18 +43,18 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """`check` recognizes a recording as ACP even if its protocol version is wrong."""
+    """`check` does not call ACP another protocol, even if `initialize` has a wrong version."""
     assert note_of(params) is None
 
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """To name the protocol of a recording, `check` can read any values in `initialize`."""
+    """`check` looks for another protocol in `initialize`, and reads members with any values."""
     note_of(params)
 
 
-def test_a_check_says_so() -> None:
-    """If a recording is not of ACP, the first note of a check says so."""
+def test_a_check_says_that_it_is_another_protocol() -> None:
+    """If a recording is of MCP and not of ACP, the first note of `check` says so."""
     result = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
     assert result.notes[0] == note_of(MCP)
     assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []

@@ -43,7 +43,7 @@ def corners(path: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")), ids=lambda path: path.stem)
 def test_what_stands_below_a_message_is_found(path: Path) -> None:
-    """`check` reports exactly the findings that are noted in each corner case of the tests."""
+    """In each of the tests' corner cases, `check` reports exactly the findings noted below it."""
     for name, lines, settings in corners(path):
         after = settings["after"].replace("nothing", "")
         only = None if settings["only"] == "all" else settings["only"]
@@ -56,7 +56,7 @@ def test_what_stands_below_a_message_is_found(path: Path) -> None:
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """If an example in ACP's documents breaks the v1 schema, `check` finds a broken rule."""
+    """If an example of ACP's documents breaks the v1 schema, `check` finds a broken rule."""
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)
@@ -87,8 +87,8 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
         ("user name", False),
     ],
 )
-def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """`check` reports a form that asks for a password in a text field."""
+def test_texts_that_ask_for_secrets_are_recognized(name: str, is_secret: bool) -> None:
+    """In a form, `check` takes `api_key` for a name of a secret, but not `maxTokens`."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),
@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """If a tool call is announced again, `check` also names the previous announcement."""
+    """If a tool call is announced again, `check` names the announcement just before, too."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'

@@ -41,7 +41,7 @@ def test_each_rule_has_a_function() -> None:
 
 
 def test_blames_who_is_obliged() -> None:
-    """In the examples of `check`, each breach is blamed on a side that the rule obliges."""
+    """In examples of broken rules, `check` blames only the side that the rule obliges."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

@@ -109,12 +109,12 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """`check` finds nothing in a thousand random messages that the schemas of ACP allow."""
+    """`check` finds nothing in a thousand generated messages that the schemas of ACP allow."""
     assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
 
 
 def test_what_is_not_allowed_is_found() -> None:
-    """A generated message with a wrong JSON member breaks a rule of `check`."""
+    """If a generated `session/new` gets a relative directory, `check` blames the client."""
     example = next(
         example
         for example in every_example()

@@ -158,7 +158,7 @@ def look(watch: LiveWatch, reader: RecordingReader, recorder: LogWriter, seconds
 
 
 def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> None:
-    """If an agent is silent twice, `log --until stall` reports each silence once."""
+    """If an agent is silent twice, `log --until stall` reports each of the two silences once."""
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     assert after(59) is None
     kind, sentence = after(1)
@@ -198,7 +198,7 @@ def test_nothing_rings_after_the_agents_end(recorder: LogWriter, reader: Recordi
 
 
 def test_nothing_rings_after_a_gap(recorder: LogWriter, reader: RecordingReader) -> None:
-    """After a gap in a recording, `log --until stall` reports no silence."""
+    """If a recording has a gap (unrecorded bytes), `log --until stall` reports no silence later."""
     recorder.event(capture_log.GAP, reason="full")
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 
@@ -245,7 +245,7 @@ def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> No
 
 
 def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """If an agent's silence is both a stall and a problem, `log --until` reports only the stall."""
+    """If an agent's silence is both a stall and a problem, `log --until` reports a stall."""
     assert look(LiveWatch(reader, 60, problem=True), reader, recorder, 70)[0] == "stall"
 
 

@@ -40,7 +40,7 @@ def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | Non
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
 def test_masking_makes_no_finding(path: Path) -> None:
-    """Each finding of `check` in a masked copy is also a finding in the original recording."""
+    """`check` finds nothing in a masked copy of a recording beyond the original's findings."""
     original = _found(path, None)
     for name, level in LEVELS.items():
         assert _found(path, level) - original == Counter(), name

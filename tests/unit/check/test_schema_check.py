@@ -152,7 +152,7 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 
 
 def test_null_is_a_result_without_members() -> None:
-    """The schema check accepts a null result if all members of the method's result are optional."""
+    """The schema check accepts a null result only if all members of the result are optional."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
     (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
     assert str(problem) == "/result: expected object, got null"
@@ -166,7 +166,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If a member that has a default is null, the schema check reports `Mismatch.NULL`."""
+    """If a member of a message is null in place of its default, the schema check reports `NULL`."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -208,7 +208,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If the member that names an object's kind is missing, the schema check reports only this."""
+    """If the member that names a JSON object's kind is missing, the schema check reports this."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -368,7 +368,7 @@ def test_names_that_a_type_leaves_open_are_told_apart() -> None:
 
 
 def test_the_validator_is_imported_with_the_first_check() -> None:
-    """The library for JSON schemas is imported only when the first message is checked."""
+    """`check` imports the library for JSON schemas only when it loads the first schema."""
     script = (
         "import sys; from acp_proxy.check.schema_check import *\n"
         "schema = DialectSchema.of_dialect('v1'); print('jsonschema_rs' in sys.modules, end=' ')\n"

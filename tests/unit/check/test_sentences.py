@@ -42,7 +42,7 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
 
 @each_case(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
-    """`check` finds a broken rule if an exchange disobeys a sentence of the specification."""
+    """`check` finds the expected broken rule in an exchange that disobeys the specification."""
     assert judge(lines, after) == lines, name
 
 
