@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """For `diff`, JSON keys that are different generated values stay different keys."""
+    """If two keys of a JSON object are different directories or ids, `diff` keeps them apart."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -52,20 +52,20 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """If the keys of a JSON object are generated ids, `diff` ignores that the keys differ."""
+    """If ids that are keys of a JSON object differ between A and B, `diff` ignores this."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """If JSON keys are generated values, `diff --learn` proposes a rule with `*` for the key."""
+    """If JSON keys are generated ids, `diff --learn` proposes a rule with `*` for the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
 
 
 def test_any_number_of_keys_may_be_values() -> None:
-    """`diff` can compare a JSON object with thousands of keys that are generated values."""
+    """`diff` finds two JSON objects equal even if thousands of their keys are generated ids."""
 
     def run(number: int) -> Run:
         return _output(
@@ -97,7 +97,7 @@ def test_calls_that_name_another_may_still_race() -> None:
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """If a tool call names the id of a call that only reads, `diff` still compares its order."""
+    """If a tool call names the id of a call that only reads, `diff` reports its changed order."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """`diff` ignores a changed session directory even if the agent lists many directories."""
+    """`diff` ignores a changed session directory in texts even if the agent lists 300 of them."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """If each recording has 900 directories, `diff` ignores that their paths differ."""
+    """If sessions of A and B have 900 different directories, `diff` ignores the differences."""
 
     def run(number: int) -> Run:
         made = Run(number)

@@ -93,7 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """`diff` lists differences in the order of frames in A."""
+    """`diff` lists changed, missing and moved items in the order of the frames in A."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)
@@ -150,7 +150,7 @@ def test_several_changed_items_are_paired_in_order() -> None:
 
 
 def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
-    """`diff` reports two changes around repeated items as two changes."""
+    """If two updates of a plan change beside repeated ones, `diff` reports two changes."""
 
     def run(number: int, *told: str) -> Run:
         made = Run(number)

@@ -63,7 +63,7 @@ def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
 
 
 def test_a_value_may_be_named_before_it_is_introduced() -> None:
-    """`diff` ignores a changed id, even if the id is mentioned before it is created."""
+    """`diff` ignores a changed tool call id, even in texts that come before the call starts."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -77,7 +77,7 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """`diff` ignores a changed directory, even if its first slash is missing."""
+    """`diff` ignores a changed working directory in a path that lacks the first slash."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
@@ -165,7 +165,7 @@ def test_a_repeated_update_is_counted_twice() -> None:
 
 
 def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
-    """`diff` compares a line by its bytes if it is larger than a limit or nested too deeply."""
+    """If a line is larger than 5 MB or nested too deeply, `diff` compares it by its bytes."""
 
     def large(number: int, letter: str) -> Run:
         return Run(number).tell("plan", text=letter * (5 << 20)).end()
@@ -183,7 +183,7 @@ def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
 def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
-    """If the working directory is `/app`, `diff` ignores a change of the directory in texts."""
+    """If `/app` is the working directory, `diff` ignores a change of this directory in texts."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -229,7 +229,7 @@ def test_a_directory_is_recognized_in_a_uri() -> None:
 
 
 def test_a_null_is_a_line() -> None:
-    """`diff` compares a line that contains only null."""
+    """`diff` compares a line with the JSON value null like any other line."""
     a, b = Run(0), Run(1).add(IN, "null")
     assert compare(a, b)[0].counts == Counts(only_b=1)
 
@@ -282,7 +282,7 @@ def test_updates_of_a_state_may_come_at_any_time() -> None:
 
 
 def test_a_new_item_of_a_list_is_one_field() -> None:
-    """`diff` reports a new item at the front of a list as one difference."""
+    """If a list gets a new first item, `diff` reports the new item as the only difference."""
     commands = [{"name": name, "description": name} for name in "bcd"]
     a = Run(0).tell("available_commands_update", availableCommands=commands)
     new = {"name": "a", "description": "a"}
@@ -300,8 +300,8 @@ def test_capabilities_come_first() -> None:
     assert outcome.handshake == (Field("/result/agentCapabilities/loadSession", a=True, only="a"),)
 
 
-def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
-    """`diff` compares a JSON-RPC batch as text."""
+def test_a_line_that_is_not_json_is_compared_as_text() -> None:
+    """`diff` compares a line that is not JSON as text, and ignores a changed directory in it."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
     assert compare(a.end(), b.end())[0].is_equal
@@ -331,8 +331,8 @@ def test_a_system_directory_is_not_recognized_inside_texts() -> None:
     assert compare(run(0, "/tmp"), run(1, "/app"))[0].is_equal
 
 
-def test_the_structure_is_what_was_done() -> None:
-    """`diff --expect structure` ignores changed texts."""
+def test_the_structure_has_tool_calls_and_no_texts() -> None:
+    """`diff --expect structure` ignores texts and the number of updates, but not tool calls."""
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
@@ -351,7 +351,7 @@ def test_the_structure_is_what_was_done() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """`diff --ignore` ignores the values at a JSON pointer."""
+    """`diff` ignores values at JSON pointers to ignore, and pairs values at pointers to alias."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """`diff` can treat a directory of A and a directory of B as the same directory."""
+    """`diff` can be given a directory of B that stands for a directory of A in all texts."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """A rule that `diff` learned never hides a missing frame."""
+    """`diff --learn` proposes aliases before it ignores values, and never hides a missing frame."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If messages of a kind are compared apart, `diff` ignores their order among other messages."""
+    """If the rules of `diff` name a kind of message, its order among other messages is ignored."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
@@ -433,7 +433,7 @@ def test_an_order_is_learned_last() -> None:
 
 @pytest.mark.parametrize("second", ["[redacted:token:0000000b]", "[redacted:key:0000000c]"])
 def test_secrets_of_two_runs_are_paired(second: str) -> None:
-    """If two equal secrets of A are different secrets in B, `diff` reports a difference."""
+    """If two equal secrets of A are two different secrets in B, `diff` reports a difference."""
 
     def run(number: int, *markers: str) -> Run:
         said = Run(number)

@@ -61,7 +61,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """`diff` can compare only one direction."""
+    """If `diff` compares only one direction, it lists only differences in this direction."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")
@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """If `diff` compares only one direction, it compares only that half of the handshake."""
+    """If `diff` compares only messages to the agent, it ignores the agent's `initialize` answer."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))
@@ -89,14 +89,14 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """Even if `diff` equates a directory of A and one of B, it reports B's directory within A."""
+    """If `diff` equates a directory of B with one of A, it reports B's directory if A names it."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
 
 
 def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
-    """The result of `diff` lists at most a hundred generated values of each kind."""
+    """The result of `diff` lists at most a hundred pairs of generated ids of each kind."""
 
     def run(number: int, calls: int) -> Run:
         made = Run(number)
@@ -116,7 +116,7 @@ def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
 
 
 def test_a_difference_has_a_preview() -> None:
-    """The preview of a difference shows A's message, or B's message if A has none."""
+    """The preview of a difference in the result of `diff` is A's message, or else B's."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     previews = {entry.title: entry.preview for entry in compare(a, b)[1]}

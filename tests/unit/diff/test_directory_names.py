@@ -76,7 +76,7 @@ def test_a_short_directory_is_recognized(words: str) -> None:
 
 @pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
 def test_a_relative_directory_is_told(cwd: str) -> None:
-    """`diff` reports a changed relative directory."""
+    """If a session's directory is absolute in A and relative in B, `diff` reports a difference."""
     a, b = (run(0, path, "").end() for path in ("/w/p", cwd))
     result, (entry,) = compare(a, b)
     assert result.counts == Counts(changed=1)
@@ -96,7 +96,7 @@ def test_a_relative_directory_of_a_command_is_told() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0, -0.0), (100, 1e2), (0.5, 5e-1)])
 def test_a_number_is_its_value(a: float, b: float) -> None:
-    """`diff` compares numbers by their value."""
+    """`diff` finds the numbers 1 and 1.0 equal, except with `--exact`."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].is_equal
     assert compare(*runs, exact=True)[0].is_equal == (str(a) == str(b))
@@ -104,7 +104,7 @@ def test_a_number_is_its_value(a: float, b: float) -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, "1"), (1, 1.5), (None, 0)])
 def test_different_values_are_a_difference(a: Any, b: Any) -> None:
-    """`diff` reports values of different types, even if Python calls them equal."""
+    """`diff` reports a difference between 1 and true, and between 1 and "1"."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].counts == Counts(changed=1)
 

@@ -91,7 +91,7 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """If a value is masked in one recording, `diff` hides the other recording's value."""
+    """If a value is masked in one recording, `diff` prints (hidden) for the other's value."""
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -113,7 +113,7 @@ def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """`diff` hides only those words of a text that are masked in the other recording."""
+    """If words of a text are masked in A only, `diff` hides only the words in their places in B."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )
@@ -121,5 +121,5 @@ def test_each_marker_hides_what_stands_in_its_place() -> None:
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:
-    """`diff` shows a value that only one recording has."""
+    """`diff` prints a value that only one recording has, since there is no marker to hide it."""
     assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

@@ -60,7 +60,7 @@ def test_output_of_another_stream_is_another_text() -> None:
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """If an agent refuses pushed terminal output, `diff` reports the refusal."""
+    """If an agent refuses terminal output that the client pushes, `diff` reports the refusal."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))
@@ -71,7 +71,7 @@ def test_a_push_that_the_agent_refuses_is_reported() -> None:
 
 
 def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
-    """If the answer to pushed terminal output lacks `received`, `diff` reports the answer once."""
+    """If answers to pushed terminal output lack `received` in B, `diff` reports this once."""
 
     def run(number: int, *pieces: str, first: int = 7, **answer: Any) -> Run:
         made = Run(number)
@@ -91,7 +91,7 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """If a rule ignores the text of terminal output, `diff` also ignores the number of pushes."""
+    """With a rule that ignores pushed terminal output, `diff` also ignores its number of pieces."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
@@ -107,7 +107,7 @@ def test_long_output_is_not_held() -> None:
 
 @pytest.mark.parametrize("params", [{"terminalId": "t"}, {"data": 7}, [1], None])
 def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
-    """`diff` compares a `terminal/output` message without text like any other message."""
+    """`diff` compares a pushed `terminal/output` without text like any other message."""
     push = {"jsonrpc": "2.0", "id": 7, "method": "terminal/output", "params": params}
     a, b = Run(0).add(OUT, push).end(), Run(1).add(OUT, push).end()
     assert compare(a, b)[0].is_equal

@@ -31,7 +31,7 @@ def said(number: int, *values: Any) -> Run:
     ],
 )
 def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: list[Any]) -> None:
-    """`diff` proposes an alias for generated values that correspond one to one."""
+    """`diff --learn` proposes an alias for generated values that correspond one to one."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((PLACE,), (), Counts())
 
@@ -60,7 +60,7 @@ def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> No
 
 
 def test_a_refusal_is_never_left_out() -> None:
-    """`diff` never proposes to ignore the whole `result` of a response."""
+    """If a result in A is an error in B, `diff --learn` proposes no rule that hides this."""
     a, b = Run(0).end(), Run(1).add(IN, error(2, -32603, "no"))
     learned = rules(a, b)
     assert (learned.aliases, learned.ignored, learned.apart) == ((), (), ())
@@ -68,20 +68,20 @@ def test_a_refusal_is_never_left_out() -> None:
 
 
 def test_all_parameters_are_never_left_out() -> None:
-    """`diff` never proposes to ignore the whole `params` of a message."""
+    """`diff --learn` never proposes to ignore the whole `params` of a message."""
     a, b = (Run(n).add(IN, {"jsonrpc": "2.0", "method": "x", "params": n}) for n in (0, 1))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == ((), Counts(changed=1))
 
 
 def test_an_item_of_a_list_can_be_left_out() -> None:
-    """`diff` can propose a rule for an item of a list."""
+    """If an item of a list differs, `diff --learn` proposes a rule for the items of the list."""
     learned = rules(said(0, ["a", 1]), said(1, ["b", 1]))
     assert (learned.ignored, learned.rest) == ((f"{PLACE}/*",), Counts())
 
 
 def test_rules_are_learned_from_the_handshake_too() -> None:
-    """`diff` also learns rules from the handshake."""
+    """`diff --learn` proposes rules for differences in the handshake, too."""
     a, b = Run(0).end(), Run(1).end()
     for run in (a, b):
         info = {"version": "1.0", "build": f"build-77{run.number}"}

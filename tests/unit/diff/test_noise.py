@@ -112,7 +112,7 @@ def test_other_differences_are_unstable(other: Run, expected: str) -> None:
 def test_only_ids_that_look_generated_are_noise(
     fields: list[dict[str, Any]], unstable: bool
 ) -> None:
-    """`verify --runs` calls an agent unstable if a tool's input differs between runs."""
+    """`verify --runs` ignores changed ids that look generated, but not a tool's changed input."""
     first, second = fields
     runs = [Run(n).tell("plan", entries=[], **more).end() for n, more in ((1, first), (0, second))]
     differences, _ = judged(runs[0], *runs)
@@ -120,7 +120,7 @@ def test_only_ids_that_look_generated_are_noise(
 
 
 def test_a_change_that_all_runs_show_is_reported() -> None:
-    """`verify --runs` reports a text that is equal in all runs, but different in the recording."""
+    """`verify --runs` reports a title that is the same in all runs but other than recorded."""
 
     def run(number: int, answer: str, title: str, thought: str) -> Run:
         made = Run(number).tell("agent_thought_chunk", content=text(thought)).words(answer)

@@ -61,7 +61,7 @@ def test_every_frame_of_both_is_seen() -> None:
 
 
 def test_each_round_of_learning_shows_progress() -> None:
-    """`diff` shows its progress while it learns rules."""
+    """`diff --learn` shows progress for each round in which it reads both recordings again."""
     a, b = (Run(n).tell("plan", ref=f"ref-{n}770", cost=n).end() for n in (0, 1))
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -72,7 +72,7 @@ def test_each_round_of_learning_shows_progress() -> None:
 
 
 def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
-    """If the progress bar cannot be written, `diff` stops."""
+    """If the progress bar of `diff` raises an error, such as at Ctrl-C, `diff` ends with it."""
 
     def refuse(items: Iterable[Any], _: int, __: str) -> Iterator[Any]:
         yield next(iter(items))
@@ -101,7 +101,7 @@ def said(*options: str, on_terminal: bool) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("options", [(), ("--learn",), ("--json",)], ids=" ".join)
 def test_a_terminal_shows_a_bar_that_leaves_no_trace(options: tuple[str, ...]) -> None:
-    """The progress bar of `diff` appears only on a terminal."""
+    """The progress bar of `diff` appears only on a terminal, and is removed at the end."""
     code, out, shown = said(*options, on_terminal=True)
     assert "reading" in shown
     assert "16/16" in shown

@@ -221,7 +221,7 @@ def differs_in(a: Run, b: Run) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """`diff --expect` reports the same changes if A and B are swapped."""
+    """Each kind of difference counts at the expected levels of `diff --expect`, in both orders."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -230,7 +230,7 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """`diff --expect outcome` ignores the capabilities of the client."""
+    """Each change of the handshake counts at the expected levels of `diff --expect`."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said
@@ -239,7 +239,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """If A and B grant different permissions, `diff` reports a difference."""
+    """If A grants one of two permissions and B the other, `diff` reports it at every `--expect`."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)
@@ -257,7 +257,7 @@ def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:
-    """`diff --expect outcome` ignores a handshake that was not answered."""
+    """At `diff --expect outcome`, an unanswered handshake is the same as a missing one."""
     a, b = Run(0), Run(0)
     a.said, b.said = a.said[:1], []
     assert differs_in(a, b) == (DONE, DONE)

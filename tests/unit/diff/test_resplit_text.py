@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If a chunk has a JSON member that the other recording lacks, `diff` reports this member."""
+    """If a text chunk of B has an additional JSON member, `diff` reports this member."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -58,7 +58,7 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """If one chunk of a text has an additional JSON member, `diff` reports only this member."""
+    """If only one of three text chunks has an additional JSON member, `diff` reports one change."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -106,7 +106,7 @@ def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
 
 
 def test_half_a_character_is_a_piece_of_a_text() -> None:
-    """`diff` joins chunks even if one ends with half a character."""
+    """`diff` joins two text chunks of a message even if a character is cut between them."""
     a, b = Run(0).words("ab 😀 cd"), Run(1).words("ab \ud83d", "\ude00 cd")
     b.said = [(stream, json.dumps(message)) for stream, message in b.said]
     assert compare(a.end(), b.end())[0].is_equal

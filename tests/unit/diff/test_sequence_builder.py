@@ -24,7 +24,7 @@ def said(number: int, text: str, size: int) -> Run:
     ids=lambda place: f"at {place}",
 )
 def test_one_letter_is_one_change(word: str, place: int) -> None:
-    """If one letter of a long text changes, `diff` reports one change."""
+    """If one letter of a text of hundreds of thousands changes, `diff` reports one change."""
     text = (word * LENGTH)[:LENGTH]
     other = f"{text[:place]}X{text[place + 1 :]}"
     result, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
@@ -49,8 +49,8 @@ def test_a_text_that_goes_on_is_another() -> None:
         assert result.counts == Counts(changed=1)
 
 
-def test_values_have_names_in_it() -> None:
-    """`diff` ignores changed working directories in a long text."""
+def test_working_directories_have_names_in_a_long_text() -> None:
+    """In a long text, `diff` ignores a changed working directory, but not a changed path in it."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))

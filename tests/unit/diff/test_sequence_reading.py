@@ -91,7 +91,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """`diff` ignores the frames that faults created."""
+    """`diff` compares frames as received, and ignores frames that faults made or changed."""
     result = compared(tmp_path, told, other)
     assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
@@ -169,7 +169,7 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
 
 
 def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> None:
-    """`diff` leaves out the latency of a request that was open while a fault paused the agent."""
+    """`diff` leaves out the latency of a request that was open while the connection was paused."""
 
     def told(recorder: LogWriter) -> None:
         asked(recorder, "x/held", 5000)

@@ -22,7 +22,7 @@ def test_a_request_is_no_notification() -> None:
 
 
 def test_a_request_that_is_cancelled_has_any_number() -> None:
-    """`diff` ignores the changed request id in a cancellation."""
+    """If a notification cancels a request, `diff` ignores that the request's id differs."""
 
     def run(number: int) -> Run:
         made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
@@ -62,8 +62,8 @@ def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
 
 
-def test_a_cancelled_request_is_the_one_that_was_made() -> None:
-    """`diff` ignores the id of a cancelled request."""
+def test_a_cancellation_of_another_request_is_reported() -> None:
+    """`diff` ignores a changed id of a cancelled request, unless another request is cancelled."""
 
     def run(number: int, place: int) -> Run:
         made = asking(number)
@@ -101,7 +101,7 @@ def test_equal_requests_are_paired_by_their_order() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """`diff` ignores the order of answers."""
+    """If the answers to two permission requests come in another order, `diff` ignores this."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "reject 1", "allow 0"))[0].is_equal
 
