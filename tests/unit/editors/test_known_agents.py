@@ -51,7 +51,7 @@ def test_the_manual_has_every_agent() -> None:
 
 
 def test_each_name_leads_to_an_agent() -> None:
-    """`@NAME` names a known agent by its id or by its program."""
+    """In a command, `@NAME` names a known agent by its id, its name, or its program."""
     assert {agent_id(name) for name in known_names()} == {*AGENTS}
     assert agent_id("Claude") == agent_id("claude-agent-acp") == "claude-acp"
     assert agent_id("copilot") == "github-copilot-cli"
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If a known agent's package was never compared with its project, acp-proxy only names it."""
+    """If nobody has compared a known agent's package with its project, acp-proxy only names it."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -90,13 +90,13 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """Each compared package of a known agent still names the agent's repository."""
+    """Each known agent's package that was compared still names the agent's repository."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
 
 def test_only_the_first_word_is_replaced() -> None:
-    """`@NAME` is replaced only if it is the first word of a command."""
+    """In an agent's command, `@NAME` is replaced only if it is the first word."""
     actual = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
     assert actual == (["opencode", "acp", "--x", "@gemini"], {}, "")
     assert expanded(["@nosuch"], lambda _: True) is None
@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """The table of known agents is made from ACP's registry."""
+    """The table of known agents is made from ACP's registry, with commands and packages."""
     agent = {
         "id": "x",
         "name": "X",

@@ -51,7 +51,7 @@ def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    """If a client has no settings, `setup` does not list it."""
+    """If no client has settings that name an agent, `setup` lists none."""
     machine = Machine({"HOME": str(tmp_path), "PATH": ""}, "linux", tmp_path)
     (tmp_path / ".config/nvim").mkdir(parents=True)
     (tmp_path / ".config/nvim/init.lua").write_text("-- nothing")
@@ -91,7 +91,7 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
-    """The settings entry that `setup` prints starts acp-proxy with the agent."""
+    """For each client, the settings entry that `setup` prints starts acp-proxy with the agent."""
     machine = make_home(tmp_path)
     agent = recorded(known_agent("opencode", machine), OWN, machine, is_graphical=True)
     assert agent.command == (*OWN, "record", "--", f"{tmp_path}/bin/opencode", "acp")
@@ -113,7 +113,7 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
 def test_strings_are_quoted(words: list[str]) -> None:
-    """In Lua and Lisp settings, `setup` quotes every word of a command so that it is read back."""
+    """`setup` quotes every word of a command in Lua and Lisp settings, and reads it back equal."""
     agent = RecordedAgent("x", (*OWN, "record", "--", "opencode", *words), id="opencode")
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")
@@ -133,7 +133,7 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 
 def test_each_known_agent_has_a_snippet() -> None:
-    """`setup` can print a settings entry for each client and each agent that it supports."""
+    """`setup` can print an entry even for an agent that is not installed, with a note on this."""
     agent = recorded(known_agent("gemini", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
     agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
@@ -149,7 +149,7 @@ def test_each_known_agent_has_a_snippet() -> None:
 
 
 def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
-    """If an agent is a script, `setup` writes a PATH that contains its interpreter."""
+    """If an agent runs by npx, `setup` writes a PATH with it into a graphical editor's settings."""
     machine = make_home(tmp_path)
     npx = ConfiguredAgent("x", ("npx", "x"), tmp_path / "settings.json")
     path = {"PATH": f"{tmp_path}/bin:/usr/local/bin:/usr/bin:/bin"}
@@ -173,7 +173,7 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """`setup` recognizes acp-proxy in settings."""
+    """`setup` recognizes settings that already start acp-proxy, also by `env` or `python -m`."""
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),
@@ -184,7 +184,7 @@ def test_acp_proxy_is_recognized() -> None:
 
 
 def test_values_are_hidden(tmp_path: Path) -> None:
-    """`setup` shows settings without the values of variables."""
+    """`setup` prints settings without the values of environment variables and without secrets."""
     machine = make_home(tmp_path)
     mask = Masker(
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]

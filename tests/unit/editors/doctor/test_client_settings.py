@@ -36,8 +36,8 @@ def checked(home: Path, *words: str, **env: str) -> list[str]:
     return [line.replace(str(home), "HOME") for line in lines(results)]
 
 
-def test_no_client_names_it(tmp_path: Path) -> None:
-    """If no client's settings name acp-proxy, `doctor` suggests the command that lists clients."""
+def test_no_client_names_acp_proxy(tmp_path: Path) -> None:
+    """If no client's settings name acp-proxy, `doctor` suggests `acp-proxy setup`."""
     (result,) = client_settings(machine(tmp_path))
     assert lines([result]) == ["! no settings of an ACP client were found that name acp-proxy"]
     assert result.commands == ["acp-proxy setup"]
@@ -52,8 +52,8 @@ def test_no_client_names_it(tmp_path: Path) -> None:
         ("record", "--faults", "here.toml", "--", "HOME/bin/agent"),
     ],
 )
-def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """If a client's settings are right, `doctor` names the acp-proxy version and the agent."""
+def test_a_correct_entry_is_accepted(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """If a client's settings are right, `doctor` prints acp-proxy's version and the agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
@@ -92,8 +92,8 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
         ("record -- @opencode", "the agent opencode was not found"),
     ],
 )  # fmt: skip
-def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
-    """`doctor` reports a wrong argument in a client's settings."""
+def test_wrong_arguments_of_record_are_reported(tmp_path: Path, words: str, text: str) -> None:
+    """`doctor` reports a wrong argument of `record` in a client's settings, such as `--kep`."""
     (tmp_path / "data").touch()
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
@@ -105,7 +105,7 @@ def test_arguments_in_one_string(tmp_path: Path) -> None:
     ]
 
 
-def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
+def test_a_program_that_is_only_in_the_path_of_a_shell(tmp_path: Path) -> None:
     """`doctor` warns if settings name a program that is only in the PATH of the user's shell."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
@@ -124,7 +124,7 @@ def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
     assert checked(tmp_path, *entry) == ["✓ Zed 'Mine': acp-proxy 0.1.0 records agent"]
 
 
-def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
+def test_an_interpreter_may_not_be_found(tmp_path: Path) -> None:
     """If an agent needs node, `doctor` warns that a graphical editor may not find node."""
     program(tmp_path / "bin/node")
     program(tmp_path / "bin/script", "#!/usr/bin/env node\n")
@@ -137,8 +137,8 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
     assert checked(tmp_path, *entry, PATH=f"{tmp_path}/bin") == [fine]
 
 
-def test_relative_paths(tmp_path: Path) -> None:
-    """`doctor` reports a relative path in a client's settings."""
+def test_a_relative_path_is_reported(tmp_path: Path) -> None:
+    """If a client's settings start `./acp-proxy`, `doctor` reports that this path is relative."""
     program(tmp_path / "project/acp-proxy")
     context = machine(tmp_path)
     configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
@@ -161,8 +161,8 @@ def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
 
 
-def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
-    """`doctor` reports that the acp-proxy in a client's settings does not exist."""
+def test_the_acp_proxy_of_settings_is_tried(tmp_path: Path) -> None:
+    """`doctor` reports if the acp-proxy of a client's settings is missing, fails or differs."""
     entry = ("record", "--", "HOME/bin/agent")
     assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -196,8 +196,8 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
     assert asked == [([own], "1", "2")]
 
 
-def test_what_is_not_started(tmp_path: Path) -> None:
-    """`doctor` starts no wrapper program from a client's settings."""
+def test_some_programs_are_not_started(tmp_path: Path) -> None:
+    """`doctor` does not start `uvx`, or a program that a project's own settings name."""
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [

@@ -30,16 +30,18 @@ if TYPE_CHECKING:
         ("yes", VersionAnswer(None, "did not answer --version within 0.2 s")),
     ],
 )  # fmt: skip
-def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
-    """`doctor` limits the time in which a program must print its version."""
+def test_a_version_is_asked_with_a_time_limit(
+    tmp_path: Path, script: str, answer: VersionAnswer
+) -> None:
+    """`doctor` reads the version that an acp-proxy prints, or says why it printed none in time."""
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}
     assert ask_version([str(path)], environ, timeout_s) == answer
 
 
-def test_what_cannot_start(tmp_path: Path) -> None:
-    """If a program cannot be started, `doctor` prints the operating system's reason."""
+def test_a_program_that_cannot_start(tmp_path: Path) -> None:
+    """If `doctor` cannot start a program of a client's settings, it prints the system's reason."""
     gone = program(tmp_path / "a", "#!/nowhere/python\n")
     assert ask_version([str(gone)], {}).trouble == (
         "cannot start: the interpreter of its first line was not found"

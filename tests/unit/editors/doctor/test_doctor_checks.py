@@ -15,7 +15,7 @@ MANUAL = Path(__file__).parents[4] / "docs/commands/doctor.md"
 
 
 def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
-    """If `doctor` finds a warning and an error, the overall result is an error."""
+    """If a check of `doctor` is an error and others are warnings, the status of all is an error."""
     context = machine(tmp_path)
     assert examine(context).status is CheckStatus.WARNING
     assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR
@@ -29,8 +29,8 @@ def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
     assert [*dict.fromkeys(names)] == [*CHECKS] == listed
 
 
-def test_commands_can_be_pasted(tmp_path: Path) -> None:
-    """A command that `doctor` suggests begins with acp-proxy."""
+def test_suggested_commands_can_be_pasted(tmp_path: Path) -> None:
+    """A command that `doctor` suggests names the running acp-proxy, and its paths are quoted."""
     context = machine(tmp_path)
     assert context.command("show", Path("/a b.db")) == "acp-proxy show '/a b.db'"
     other = program(tmp_path / "other/acp-proxy")

@@ -28,8 +28,8 @@ def test_the_versions(tmp_path: Path) -> None:
     assert line.startswith(f"✓ acp-proxy {__version__}, Python 3.")
 
 
-def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """`doctor` accepts the path of an acp-proxy that editors can start."""
+def test_a_start_script_that_editors_find_is_accepted(tmp_path: Path) -> None:
+    """`doctor` accepts an acp-proxy in a directory in which editors look for programs."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 
@@ -62,8 +62,8 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
             assert len(lines(start_script(evolve(context, own=(str(own),))))) == 1
 
 
-def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If editors may not find acp-proxy, `doctor` reports this."""
+def test_a_path_that_editors_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`doctor` warns if editors may not find acp-proxy, and reports if it is not executable."""
     monkeypatch.setattr(doctor_checks, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]

@@ -68,8 +68,8 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
-    """If a capture log is unfinished, `doctor` suggests a command that finishes it."""
+def test_an_unfinished_log_is_reported(tmp_path: Path, indexed: bool) -> None:
+    """If a recorder died with a capture log, `doctor` suggests a command that indexes the log."""
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)
@@ -136,8 +136,8 @@ def test_empty_files(tmp_path: Path) -> None:
     assert mend(actual, context) == NOTHING
 
 
-def test_what_sqlite_left(tmp_path: Path) -> None:
-    """`doctor` reports a -wal file of SQLite without a database."""
+def test_files_that_sqlite_left_are_reported(tmp_path: Path) -> None:
+    """`doctor` reports a `-wal` file that SQLite left, with or without its database."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (

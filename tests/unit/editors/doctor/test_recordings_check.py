@@ -25,8 +25,8 @@ from tests.support.log_writer import (
 from tests.support.waiting_chat import record_waiting_chat
 
 
-def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
-    """`doctor` shows the size of all recordings."""
+def test_a_usable_directory_is_accepted(tmp_path: Path) -> None:
+    """`doctor` prints the number and size of the recordings, and how much disk space is free."""
     context = machine(tmp_path)
     (line,) = lines(recordings_directory(context))
     assert line.startswith(f"✓ {context.recordings}: it is empty, ")
@@ -36,8 +36,8 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
     assert line.endswith(" are free")
 
 
-def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    """`doctor` accepts that the recordings directory does not exist yet."""
+def test_a_missing_directory_is_accepted(tmp_path: Path) -> None:
+    """`doctor` accepts a missing recordings directory, but not a file in its place."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
-    """If `record` cannot use the recordings directory, `doctor` prints the error of `record`."""
+    """If a trial of `record` fails in the recordings directory, `doctor` prints its error."""
     context = machine(tmp_path)
     (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
     context = with_environment(context, PYTHONPATH=str(tmp_path))
@@ -83,8 +83,8 @@ def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
         (0o500, "✗", "recordings cannot be made or read"),
     ],
 )
-def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """If the recordings directory has wrong permissions, `doctor` suggests a command for them."""
+def test_wrong_permissions_are_reported(tmp_path: Path, mode: int, mark: str, text: str) -> None:
+    """If the recordings directory has wrong permissions, `doctor` suggests a `chmod` command."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, actual = recordings_directory(context)
@@ -96,8 +96,10 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
     assert lines(recordings_directory(context))[0].startswith("✓")
 
 
-def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` reports a recordings directory of another user as an error."""
+def test_a_directory_of_another_user_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`doctor` reports an error if the recordings directory belongs to another user."""
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
@@ -109,7 +111,7 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
     assert line.endswith("cannot be written to; is its file system read-only?")
 
 
-def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scarce_disk_space_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If disk space is scarce, `doctor` suggests deleting the older half of the recordings."""
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
@@ -128,8 +130,8 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(path.name for path in context.recordings.iterdir()) == ["2.db", "3.db"]
 
 
-def test_none_is_running(tmp_path: Path) -> None:
-    """`doctor` does not list a recorder as running if the recorder has ended."""
+def test_an_ended_recorder_is_not_running(tmp_path: Path) -> None:
+    """`doctor` prints "no recorder is running" if all recorders have ended or were killed."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     with LogWriter(context.recordings / "y.db") as killed:
@@ -138,8 +140,8 @@ def test_none_is_running(tmp_path: Path) -> None:
     assert killed.log_path.exists()
 
 
-def test_what_they_wait_for(tmp_path: Path) -> None:
-    """`doctor` says for whom each running recording waits."""
+def test_running_recordings_say_whom_they_wait_for(tmp_path: Path) -> None:
+    """`doctor` says for each running recording whom it waits for, such as a person."""
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():
@@ -159,8 +161,8 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
     assert third == "✓ c: nothing is open"
 
 
-def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """`doctor` warns about a recorder that hangs."""
+def test_a_hang_is_a_warning(tmp_path: Path) -> None:
+    """If an agent has not answered for long in a running recording, `doctor` warns."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

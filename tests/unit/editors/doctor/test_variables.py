@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_usual_ones(tmp_path: Path) -> None:
-    """`doctor` reports all set variables of acp-proxy in one result."""
+def test_set_variables_are_listed(tmp_path: Path) -> None:
+    """`doctor` lists all environment variables of acp-proxy that have valid values on one line."""
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
@@ -29,7 +29,7 @@ def test_usual_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [":/x", "/x:", "/x::/y", "x:/y", "."])
 def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: str) -> None:
-    """`doctor` warns if PYTHONPATH contains a relative path."""
+    """`doctor` warns if PYTHONPATH has an empty or a relative part."""
     first, *_ = lines(variables(machine(tmp_path, PYTHONPATH=value)))
     assert first.startswith("! PYTHONPATH has an empty or a relative part")
     assert len(lines(variables(machine(tmp_path, PYTHONPATH="/x:/y")))) == 1
@@ -63,8 +63,8 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
         ("KEPP", "1", "! ACP_PROXY_KEPP is no variable of acp-proxy; did you mean ACP_PROXY_KEEP?"),
     ],
 )  # fmt: skip
-def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
-    """`doctor` reports a wrong value of a variable as an error."""
+def test_unusual_variables_are_reported(tmp_path: Path, name: str, value: str, line: str) -> None:
+    """`doctor` reports a wrong or risky environment variable, such as ACP_PROXY_KEEP=30."""
     (variable,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
     assert lines([variable]) == [line]
     assert variable.commands in ([], [f"unset ACP_PROXY_{name}"])
