@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """The reply of a Dask worker contains the verdict on the recording."""
+    """The reply of a Dask worker is read as the verdict on the recording that it was sent."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN
@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """If a task on a Dask cluster ends without a result, the error is one line."""
+    """If a task on a Dask cluster fails, the error says why, such as "4 workers were lost"."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
@@ -99,14 +99,14 @@ def test_other_ends_are_errors(
 
 
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
-    """A recording that cannot be read is not sent to a Dask worker; its verdict is an error."""
+    """A recording that cannot be read raises an error before it is sent to a Dask cluster."""
     with pytest.raises(FileNotFoundError):
         executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """A Dask cluster is sent at most two recordings for each of its threads."""
+    """A batch sends a Dask cluster at most two recordings for each thread of the cluster."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come
@@ -145,15 +145,15 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A Dask worker refuses a recording that a different version of acp-proxy has sent."""
+    """A Dask worker refuses a job of a different acp-proxy version, and names both versions."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 
 
-def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
+def test_a_worker_removes_the_recording_it_unpacked(
     worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Dask worker removes the recording that it has unpacked."""
+    """A Dask worker unpacks a recording into its own directory, and removes it after the job."""
 
     def run(job: Job, _: object) -> JobVerdict:
         assert job.path.startswith(str(worker.local_directory))
@@ -175,14 +175,14 @@ def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
         ("executing", Status.closing, True),
     ],
 )
-def test_a_job_that_nobody_waits_for_is_ended(
+def test_a_job_that_nobody_waits_for_is_stopped(
     worker: Any,
     monkeypatch: pytest.MonkeyPatch,
     state: str | None,
     status: Status,
     is_surplus: bool,
 ) -> None:
-    """A Dask worker that is closing stops its work on a recording."""
+    """A Dask worker stops a job if its task was cancelled or if the worker is closing."""
     worker.status, worker.task.state = status, state
     if state is None:
         worker.state.tasks.clear()

@@ -57,7 +57,7 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """A results file is read even if it has JSON members that this version does not know."""
+    """A results file of `check` is read even if its lines have JSON members of later versions."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
@@ -108,12 +108,12 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """A command on several recordings exits with 2 if any recording was unreadable."""
+    """A batch exits with the worst code of its recordings: 2 (unreadable) before 3 before 1."""
     assert worst_exit(exits) == worst
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """A results file is continued only by a command with the same options and arguments."""
+    """Commands with other names or arguments do not continue one another's results file."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 
@@ -166,7 +166,7 @@ def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """If a results file has two results for a recording, the later one counts."""
+    """If a `--results` file has two verdicts on a recording, the later one counts."""
     later = evolve(A, kind=VerdictKind.LOST)
     assert written(path, A, B, later) == ["a", "b"]
     with ResultsFile(path, BATCH) as file:
@@ -207,7 +207,7 @@ def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
 
 
 def test_a_bad_line_is_named(path: Path) -> None:
-    """`check --results` refuses a results file with an invalid line and leaves it unchanged."""
+    """If a line of a `check --results` file is invalid, the error names it; the file is kept."""
     written(path, A)
     with path.open("ab") as file:
         file.write(b"{}\n")

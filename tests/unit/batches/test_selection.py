@@ -54,19 +54,19 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
 )
 @pytest.mark.usefixtures("here")
 def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
-    """The recordings that the arguments of `check` select are sorted by name."""
+    """`check` of directories and patterns selects each recording in them once, sorted by name."""
     assert names(*words) == expected
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """If `check` gets an absolute path of a directory, the recordings in it have absolute paths."""
+    """If `check` gets the absolute path of a directory, it names each recording by such a path."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """`check` of a directory can leave out files, such as its own results file."""
+    """`check` of a directory can leave out files and directories, such as its results file."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))
@@ -75,7 +75,7 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """If an argument of `check` selects no recording, the command ends with an error."""
+    """If a directory or pattern that `check` gets has no recordings, `check` ends with an error."""
     (here / "empty").mkdir()
     with pytest.raises(NoSuchRecording, match="no recordings in"):
         names(word)
@@ -95,12 +95,12 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """A name such as `x[1].db` is a pattern for `check` only if no file has that name."""
+    """`check` treats a directory or `*.db` as several recordings, but `latest` and `-` as one."""
     assert names_several(word) is several
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """`check` accepts `file://` before a path on a shared disk, and finds the same recordings."""
+    """`check` takes `file://PATH` as a path that all workers share, and selects the same files."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

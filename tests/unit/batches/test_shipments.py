@@ -28,7 +28,7 @@ def verdict(**more: Any) -> JobVerdict:
 
 
 def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
-    """A file that an option names is sent to the Dask worker together with the recording."""
+    """A job for a Dask worker contains the recording and the files of options such as `--plans`."""
     first, second = tmp_path / "a" / "x", tmp_path / "b" / "x"
     for place in (first, second):
         place.parent.mkdir()
@@ -52,7 +52,7 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
 
 
 def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
-    """A recording on a disk that a Dask worker shares is not sent; the worker reads it there."""
+    """A recording given as `file://PATH` is not sent to a Dask worker, which reads it itself."""
     way = packed(job(HELLO, is_shared=True))
     assert len(way) < 1000
     got, names = unpacked(way, tmp_path)
@@ -60,7 +60,7 @@ def test_a_shared_recording_does_not_travel(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
-    """If a recording is still running, a Dask worker gets a copy of its frames so far."""
+    """Of a running recording, a Dask worker gets a copy with the frames so far."""
     with LogWriter(tmp_path / "x.db") as writer:
         writer.to_agent({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
         live = packed(job(writer.path))
@@ -74,7 +74,7 @@ def test_a_live_recording_travels_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
-    """The verdict of a Dask worker names the user's files, not the worker's temporary copies."""
+    """The verdict from a Dask worker names the user's files, not the worker's temporary copies."""
     new = tmp_path / "new.db"
     new.write_bytes(b"new")
     names = {"/w/0/hello.db": "runs/hello.db", "/w/1/slow.toml": "plans/slow.toml"}
@@ -90,7 +90,7 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
-    """A new run that a Dask worker has recorded never overwrites a file of the user."""
+    """A new recording from a Dask worker gets another name if the user has a file of this name."""
     output = tmp_path / "recordings" / "run.db"
     asked = job(HELLO, output=str(output))
     new = tmp_path / "new.db"
