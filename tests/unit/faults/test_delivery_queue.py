@@ -10,13 +10,13 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If the end of a stream is reported twice, frames held back by a fault are sent only once."""
+    """If a stream's end is reported twice, frames that a fault has held back are sent once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """When a stream ends, delayed frames are sent in the order of their delays."""
+    """When a stream ends, frames held back by faults are sent in the order of their delays."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """

@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Bytes that faults delay are written only after the previous write has ended."""
+    """Bytes in a schedule of faults are taken for a write only after the previous write ended."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -153,7 +153,7 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 
 
 def test_side_effects_keep_their_order() -> None:
-    """Side effects of faults happen in their order, each after the bytes before it."""
+    """Side effects of faults, such as a kill, come in order, each after the bytes before it."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
     waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
@@ -163,7 +163,7 @@ def test_side_effects_keep_their_order() -> None:
 
 
 def test_a_side_effect_can_have_a_moment() -> None:
-    """A side effect of a fault with a set time happens at that time."""
+    """A side effect of a fault that has a set time, such as a kill, happens at that time."""
     schedule = added(write(b"late", 50))
     assert schedule.effect_due_at() is None
     schedule.add_later(KILL, 8)
@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """A side effect of a fault without a set time is never due, since it waits for bytes."""
+    """A side effect of a fault without a set time has no due time, since it waits for bytes."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """Reports of fired rules, stalls and closed streams add no bytes to the schedule of faults."""
+    """A report of a fired fault rule, a stall or a close adds no bytes to the faults' schedule."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -203,7 +203,7 @@ def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
 
 
 def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
-    """With faults, a stream is closed only after its delayed bytes have been written."""
+    """If a stream with faults ends, it is closed only after its delayed bytes were written."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending
     assert not schedule.outboxes[AGENT].is_ending
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """If a schedule of faults is hurried, all delayed bytes are due at once."""
+    """When the schedule of faults is told to hurry, all delayed bytes are due at once."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

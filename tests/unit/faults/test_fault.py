@@ -47,7 +47,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each fault rule keeps its own state for each direction."""
+    """Each fault rule keeps a state of its own, such as a count, for each direction."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):
@@ -71,7 +71,7 @@ def test_a_kind_keeps_its_state_for_each_rule_and_direction(
 
 
 def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a fault rule duplicates a frame, the next rule of the plan counts both copies."""
+    """If a `duplicate` rule doubles a frame, the next rule of the fault plan gets both copies."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
 
@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """For one seed and match, a fault rule always draws the same random number."""
+    """For one seed, rule and match, a fault always draws the same random number."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -90,12 +90,12 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """With a different seed, a fault rule gets a different random number."""
+    """A fault draws another random number for another seed, rule, direction or match."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """The random numbers of rule "ab" in scope "c" differ from those of rule "a" in scope "bc"."""
+    """Random numbers for the fault rule "ab" with "c" differ from those for "a" with "bc"."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 

@@ -28,7 +28,7 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """Each piece of a faulted frame is due after all bytes before it."""
+    """If the stream is still busy, a delayed piece of a faulted frame is due after that."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 
@@ -41,7 +41,7 @@ def test_a_delivery_is_delayed_as_a_whole() -> None:
 
 
 def test_replaced_bytes_are_as_late_as_the_original() -> None:
-    """If a fault replaces bytes that are already delayed, the new bytes have the same delay."""
+    """If a fault replaces delayed bytes, the new bytes arrive at the same moment."""
     parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
     assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
     assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)
@@ -49,7 +49,7 @@ def test_replaced_bytes_are_as_late_as_the_original() -> None:
 
 @pytest.mark.parametrize("fault", [SliceFault(bytes=1, delay_ms=0), BandwidthFault(10**9)])
 def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
-    """A fault that splits or slows a frame keeps the delay after the frame's last byte."""
+    """If a frame has a delay after its last byte, faults that split or slow it keep the delay."""
     rest = DeliveryPiece(b"", after_ns=70)
     whole = delivery(DeliveryPiece(b"ab"), rest)
     frame = PassingFrame(Direction.TO_CLIENT, {}, b"\n", 0, 0, whole)

@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """The fault engine reports all rules that fired before it requests their side effects."""
+    """For one frame, the fault engine reports all fired rules before their side effects."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -49,7 +49,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """The filter of a fault rule matches a response by the method of its request."""
+    """The filter of a fault rule, such as `turn:1`, matches a response by its request's labels."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """
@@ -61,7 +61,7 @@ def test_a_filter_matches_what_the_recorder_labels() -> None:
 
 
 def test_an_injected_reply_closes_its_request() -> None:
-    """If a fault answers a prompt in the agent's place, the turn ends for later rules."""
+    """If a fault answers a prompt with an error, a rule for `turn:1` fires for no later frame."""
     check(
         ["error-reply where=method:session/prompt", "drop where=turn:1"],
         r"""
@@ -82,7 +82,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at one frame, each report has the bytes that were delivered."""
+    """If three fault rules change one frame, the report of each has the bytes that were sent."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """A fault rule that injects a line fires once for each frame that it matches."""
+    """If a fault rule injects a line, the line is reported apart from the changed frame."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""
@@ -118,7 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """If faults leave nothing of a frame, the reports of their rules contain no bytes."""
+    """If faults drop a frame or leave nothing of it, the rules' reports have no sent bytes."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """If a fault closes a stream, later frames are reported as lost by the same rule."""
+    """If a fault closes a stream, frames after that are reported as lost by the same rule."""
     recorded = check(
         ["close where=text:a"],
         """

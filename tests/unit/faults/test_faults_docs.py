@@ -49,7 +49,7 @@ def test_each_section_is_about_a_kind() -> None:
 
 
 def test_every_trigger_has_its_row() -> None:
-    """The manual page about faults has a row for each trigger."""
+    """The manual page about faults has a row for each trigger of a rule, such as `after`."""
     rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
@@ -132,7 +132,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """Each kind of fault is named only in the files that the manual's how-to lists."""
+    """Each kind of fault is named only in the files that the how-to in docs/faults.md lists."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()
@@ -148,7 +148,7 @@ def test_a_kind_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
-    """Each ready fault plan is named only in the files that the manual's how-to lists."""
+    """Each ready fault plan is named only in the files that the how-to in docs/faults.md lists."""
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():
@@ -157,7 +157,7 @@ def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
-    """The code of a kind of fault uses no clock and no random generator."""
+    """No module of a kind of fault imports a clock or a random generator."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

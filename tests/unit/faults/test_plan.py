@@ -150,7 +150,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> None:
-    """The error about a wrong setting of a fault names the setting."""
+    """The error about a wrong setting of a fault names the setting and what was expected."""
     assert refused(tmp_path, f"[[fault]]\nkind = {kind}") == f"fault[0].{message}"
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """The error about a fault rule's filter says what is wrong, such as the use of `latency`."""
+    """If the filter of a fault rule is invalid, such as `seq:3`, the error says why."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
@@ -261,7 +261,7 @@ def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
 
 
 def test_names_and_keys_do_not_depend_on_the_order() -> None:
-    """The names and random numbers of fault rules do not depend on the order of the rules."""
+    """The names and random numbers of fault rules do not depend on their order in the plan."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
@@ -293,14 +293,14 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """If a fault rule is named `drop`, an unnamed rule of the kind `drop` gets a different name."""
+    """If a fault rule is named `drop`, an unnamed rule of the kind `drop` gets another name."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")
 
 
 def test_two_seeds_are_refused() -> None:
-    """If a fault plan and the command line have different seeds, the command is refused."""
+    """If fault plans and `--seed` have different seeds, the error names both seeds."""
     assert joined([Plan(seed=1)], [], 1).seed == 1
     assert joined([], [], None).seed is None
     with pytest.raises(BadPlan, match="two seeds are given: 2 and 1; expected one"):
@@ -310,7 +310,7 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """No setting of a fault has the name of a trigger."""
+    """No setting of a kind of fault has the name of a trigger, such as `after`."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind
@@ -346,27 +346,27 @@ def test_every_kind_and_setting_explains_itself() -> None:
     ids=lambda text: text[:12],
 )
 def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
-    """A fault plan that is too large is refused in one line."""
+    """A fault plan above a limit, such as 1 MB or deep nesting, is refused in one line."""
     assert refused(tmp_path, text).startswith(message)
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """If a value in a fault rule is huge or deeply nested, the error says what was expected."""
+    """If `--fault` has a number of 5000 digits or deep nesting, the error names the setting."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")
 
 
 def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
-    """A device is not read as a fault plan."""
+    """A device or a pipe in place of a fault plan is refused, and is not opened."""
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
         with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
             load_plan(path)
 
 
-def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """If the fault plan in a recording is too large or nested too deeply, it is ignored."""
+def test_a_plan_in_a_recording_has_limits() -> None:
+    """If a recording's fault plan is too large or too deeply nested, its readers see no rules."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

@@ -163,7 +163,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @each_case("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready fault plan fires in the recording `tour`."""
+    """Every rule of a ready fault plan fires at least once on the recording `tour`."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())
@@ -189,7 +189,7 @@ LOST = {
 
 @each_case("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """Each ready fault plan that loses frames loses exactly those that the tests expect."""
+    """Each ready fault plan that loses frames loses the expected frames of the recording `tour`."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -211,7 +211,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 @each_case("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
-    """If a ready fault plan changes frames, they arrive in the form that the plan describes."""
+    """Each ready fault plan that changes frames delivers them in the form that it describes."""
     run = applied(name)
     assert run.hits
     for hit in run.hits:
@@ -225,14 +225,14 @@ SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf
 
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
-    """If a ready fault plan slows frames, they arrive unchanged and in order."""
+    """Each ready fault plan that slows frames delivers all of them late, whole and in order."""
     run = applied(name)
     assert run.delivered(CLIENT) == original(CLIENT)
     assert max(hit.late_ms for hit in run.hits) >= SLOW[name]
 
 
 def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
-    """The ready fault plan of late updates sends updates after the answer that ends the turn."""
+    """The ready fault plan `late-updates` sends updates after the answer that ends the turn."""
     run = applied("late-updates")
     delivered = run.delivered(CLIENT)
     assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())
@@ -250,7 +250,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """The ready fault plan of stray lines adds lines to the agent's output."""
+    """A ready fault plan such as `stray-stdout` adds lines, and delivers all frames unchanged."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -260,7 +260,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """A ready fault plan that doubles frames sends a frame twice."""
+    """A ready fault plan such as `duplicate-reply` sends a copy of a frame next to it."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -271,7 +271,7 @@ def test_doubled_frames_follow_each_other(name: str) -> None:
 
 
 def test_an_error_is_answered_to_a_prompt() -> None:
-    """The ready fault plan `error-on-prompt` answers a prompt with an error."""
+    """The ready fault plans `error-on-prompt` and `auth-required` answer a prompt by an error."""
     (hit,) = applied("error-on-prompt").hits
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = applied("auth-required").hits
@@ -334,7 +334,7 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """The ready fault plan `late-reply` sends the delayed reply after all other frames."""
+    """The ready fault plan `late-reply` delivers a reply after all other frames of `tour`."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")

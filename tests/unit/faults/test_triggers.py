@@ -49,7 +49,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """The setting `after` of a fault rule skips the first matches."""
+    """The settings of a fault rule, such as `after=4` or `every=2`, choose where it fires."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
@@ -72,7 +72,7 @@ def test_a_window_opens_and_closes() -> None:
 
 
 def test_triggers_count_in_scopes() -> None:
-    """A fault rule counts matches separately for each session."""
+    """A fault rule with `after=1` counts its matches in each session separately."""
     recorded = FaultTranscript(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
@@ -89,7 +89,7 @@ def test_a_probability_holds_over_many_frames() -> None:
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
-    """For a seed, fault rules fire at the same frames in every version of acp-proxy."""
+    """With a fixed seed, a fault rule with a probability fires at the same frames for ever."""
     assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
     recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
@@ -136,19 +136,19 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """A fault rule acts only in the directions that its filter allows."""
+    """A fault rule reaches only the directions in which its filter and its kind can act."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 
 def test_what_a_plan_reaches() -> None:
-    """A fault plan without rules acts in no direction."""
+    """A fault plan reaches the directions of its rules; without rules, it reaches none."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []
 
 
 def test_rules_that_can_fire() -> None:
-    """In each direction, only the fault rules that can fire there are applied."""
+    """In each direction, a fault plan applies only the rules that can fire there."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]
