@@ -36,7 +36,7 @@ def tour() -> Iterator[api.OpenRecording]:
 
 
 def test_importing_it_loads_nothing() -> None:
-    """Importing `acp_proxy` loads no other module of the package."""
+    """`import acp_proxy` loads no other module of the package until a name is used."""
     script = (
         "import sys, acp_proxy; before = {n for n in sys.modules if n.startswith('acp_proxy.')};"
         "acp_proxy.RecordedFrame; print(sorted(before), 'acp_proxy.api' in sys.modules)"
@@ -47,8 +47,8 @@ def test_importing_it_loads_nothing() -> None:
     assert printed.stdout == "[] True\n"
 
 
-def test_the_package_has_the_names_of_the_library() -> None:
-    """The package `acp_proxy` exports all names of the Python API."""
+def test_the_package_exports_the_python_api() -> None:
+    """The package `acp_proxy` exports all names of the Python API, and no others."""
     assert all(getattr(acp_proxy, name) is not None for name in acp_proxy.__all__)
     assert set(acp_proxy.__all__) <= set(dir(acp_proxy))
     values = {name for name in vars(library_values) if name.startswith("Recorded")}
@@ -61,7 +61,7 @@ def test_the_package_has_the_names_of_the_library() -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_it_agrees_with_show(path: Path) -> None:
-    """The Python API returns the same tool calls that `show` prints."""
+    """For each shipped recording, the Python API has the turns, calls and frames of `show`."""
     with acp_proxy.open(path) as recording, RecordingReader(path) as reader:
         summary = summarize(reader)
         assert recording.facts == summary.recording
@@ -81,7 +81,7 @@ def test_it_agrees_with_show(path: Path) -> None:
 
 
 def test_messages_are_whole(tour: api.OpenRecording) -> None:
-    """The Python API joins the chunks of a message."""
+    """In the Python API, `messages` returns each message as one text, not as its chunks."""
     said = [(m.role, m.turn, m.text) for m in tour.messages("turn:1")]
     assert said[:3] == [
         ("user", 1, "tour"),
@@ -102,7 +102,7 @@ def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
 
 
 def test_tool_calls_are_whole(tour: api.OpenRecording) -> None:
-    """In the Python API, a tool call has its last status."""
+    """In the Python API, `tool_calls` returns each call once, with its last status."""
     first = next(tour.tool_calls())
     assert (first.id, first.title, first.kind, first.status) == (
         "call-1",
@@ -116,7 +116,7 @@ def test_tool_calls_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_frames_are_decoded(tour: api.OpenRecording) -> None:
-    """In the Python API, a frame has its decoded message."""
+    """In the Python API, a frame has its decoded message, its time, and its answer's number."""
     prompt = next(tour.frames("method:session/prompt kind:request"))
     assert prompt.message["params"]["prompt"][0]["text"] == "tour"
     assert prompt.message["id"] == prompt.id
@@ -131,7 +131,7 @@ def test_frames_are_decoded(tour: api.OpenRecording) -> None:
 
 
 def test_one_method_s_exchanges(tour: api.OpenRecording) -> None:
-    """In the Python API, exchanges can be selected by method."""
+    """In the Python API, `exchanges("session/prompt")` returns only exchanges of this method."""
     methods = {exchange.method for exchange in tour.exchanges("session/prompt")}
     assert methods == {"session/prompt"}
 
@@ -159,7 +159,7 @@ def test_an_export_replaces_nothing(tmp_path: Path, tour: api.OpenRecording) -> 
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """If an export by the Python API fails, it leaves no file."""
+    """If an export by the Python API fails, since the recording was closed, no file remains."""
     recording = acp_proxy.open(TOUR)
     recording.close()
     with pytest.raises(Exception, match="closed"):
@@ -170,7 +170,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_bad_use_is_an_error_of_ours(
     tmp_path: Path, tour: api.OpenRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wrong use of the Python API raises an error of acp-proxy."""
+    """In the Python API, a wrong filter, frame or recording raises an error that names it."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(tmp_path))
     with pytest.raises(BadFilter, match="knd"):
         list(tour.frames("knd:error"))
@@ -198,7 +198,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python API lists the newest recording first."""
+    """In the Python API, `recordings` lists the newest first, and says which are unreadable."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(ROOT / "recordings"))
     listed = acp_proxy.recordings()
     assert sorted(entry.path for entry in listed) == RECORDINGS

@@ -169,7 +169,7 @@ def test_public_class_names_are_unique(source: Source) -> None:
 
 
 def test_old_names_are_absent(source: Source) -> None:
-    """No name in the code contains a word that the project has abandoned."""
+    """No name in the code contains a word that the project has given up for another."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 

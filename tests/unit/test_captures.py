@@ -59,7 +59,7 @@ def test_all_are_found() -> None:
 
 @each_case("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
-    """Each captured conversation ends with the exit of the agent."""
+    """Each captured conversation in the test data has ordered times and ends with an exit."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
@@ -70,7 +70,7 @@ def test_each_is_whole(path: Path) -> None:
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
-    """Eight of the captured conversations have twelve turns."""
+    """Eight captured conversations of the test data have twelve prompts and some cancels."""
     whole = [path for path in all_text_forms() if path.stem[-1].isdigit()]
     assert (len(whole), len(all_text_forms())) == (8, 11)
     for capture in map(load_text_form, whole):
@@ -82,7 +82,7 @@ def test_eight_recordings_are_of_twelve_turns() -> None:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
-    """A captured conversation that was saved can be read again."""
+    """A captured conversation of the test data that is saved and loaded stays the same."""
     capture = load_text_form(path)
     save(capture, tmp_path / "capture.jsonl")
     assert load(tmp_path / "capture.jsonl") == capture
@@ -98,7 +98,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """Every kind of line in a captured conversation can be read."""
+    """A captured conversation of the test data is loaded with bytes, signals and ends."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},
@@ -119,14 +119,14 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """If a line of a captured conversation has a wrong length, the error names the line."""
+    """If a line of a captured conversation has a wrong length, loading it names the line."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)
 
 
 def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
-    """A captured conversation with a line of an unknown kind is refused."""
+    """If a line of a captured conversation is of an unknown kind, it is not loaded."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "event": "lunch"})
     with pytest.raises(ValueError, match="lunch"):
         load(path)
@@ -134,7 +134,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """The program that plays a killed agent ends by the signal that killed the agent."""
+    """The player of a captured agent that was killed sends its bytes and dies by the signal."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(

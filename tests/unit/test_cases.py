@@ -10,7 +10,7 @@ from tests.support.cases import each_case
 
 
 def test_every_case_is_checked() -> None:
-    """A test with a table of cases is called with each case and with its fixtures."""
+    """A test with `each_case`, a table of cases, is called with each case and its fixtures."""
     calls = []
 
     @each_case("a", [1, pytest.param(2, id="two")])
@@ -24,7 +24,7 @@ def test_every_case_is_checked() -> None:
 
 
 def test_all_cases_that_fail_are_named() -> None:
-    """If cases of a table fail, the error names exactly these, and has the error of each."""
+    """If two of three cases of an `each_case` table fail, the error names these two."""
 
     @each_case("number", [1, 2, 3], ids=lambda number: f"case {number}")
     def test(number: int) -> None:
@@ -40,7 +40,7 @@ def test_all_cases_that_fail_are_named() -> None:
 
 
 def test_a_case_that_raises_nothing_fails() -> None:
-    """A case of a table fails if the error that its test expects does not come."""
+    """A case of an `each_case` table fails if `pytest.raises` in it gets no error."""
 
     @each_case("text", ["1", "x"])
     def test(text: str) -> None:
@@ -52,7 +52,7 @@ def test_a_case_that_raises_nothing_fails() -> None:
 
 
 def test_a_table_needs_cases_without_marks() -> None:
-    """A table without cases is refused, and so is a case with a mark."""
+    """`each_case` refuses a table without cases, and a case that has a pytest mark."""
     with pytest.raises(AssertionError, match="expected cases for a"):
         each_case("a", [])
     with pytest.raises(AssertionError, match="a test of its own"):

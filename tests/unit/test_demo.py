@@ -39,15 +39,15 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
-    """If a recording `demo` exists, `make demo` chooses another name."""
+    """If a recording `demo` exists, `make demo` names its own recording `demo-2`."""
     assert free_name(recordings / "missing") == "demo"
     assert free_name(recordings) == "demo-2"
     (recordings / "demo-2.db.log").touch()
     assert free_name(recordings) == "demo-3"
 
 
-def test_what_it_shows_can_be_shown(recordings: Path) -> None:
-    """`make demo` suggests only commands that exist."""
+def test_the_commands_that_it_shows_work(recordings: Path) -> None:
+    """`make demo` records a conversation and then shows it by commands that work."""
     shell = FakeShell()
     play(shell, "acp-proxy", "demo")
     trial, client, *looks = shell.commands

@@ -166,7 +166,7 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
 
 @each_case("name", COMMANDS)
 def test_every_choice_of_an_option_is_documented(name: str) -> None:
-    """The manual lists all values that an option accepts."""
+    """The manual lists all values that an option of a command accepts."""
     rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
     for option in options(COMMANDS[name]):
         flag = re.compile(rf"[ `]{long_flag(option)}[ `]")
@@ -196,7 +196,7 @@ def test_every_command_is_in_the_list_of_contents() -> None:
 
 @each_case("path", PAGES, ids=lambda path: path.name)
 def test_documented_options_exist(path: Path) -> None:
-    """The manual mentions only options that exist."""
+    """The manual's pages mention only options of commands that exist."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
@@ -272,7 +272,7 @@ READ = ("LOG", "SHOW", "STATS")
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """The environment variable of an option has the same effect as the option."""
+    """The variable of an option, such as ACP_PROXY_LOG_SEQ, has the same effect as the option."""
     path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
@@ -287,7 +287,7 @@ def test_the_variables_of_inspect_are_read(
 
 
 def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
-    """The manual page about JSON has a row for each member that the `inspect` commands print."""
+    """docs/json.md has a row for each member of the JSON of `list`, `show`, `log` and others."""
     text = page("json.md")
     path = record_conversation(tmp_path / "x.db")
     set_note(path, "#1 an event\n#2 a frame")
@@ -325,7 +325,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
-    """The manual page about JSON lists exactly the members of `stats --json`."""
+    """docs/json.md lists exactly the members of `stats --json`, in their order."""
     path = record_conversation(tmp_path / "x.db")
     data = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "stats")
@@ -345,7 +345,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_a_comparison_is_documented() -> None:
-    """The manual page about JSON lists exactly the members of `diff --json`."""
+    """docs/json.md lists exactly the members of `diff --json`, in their order."""
     lines = [json.loads(line) for line in printed(differing(), DiffJson).splitlines()]
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
@@ -441,7 +441,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
 
 @each_case("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
-    """The manual page about JSON lists every member that acp-proxy writes."""
+    """docs/json.md lists every JSON member that acp-proxy writes, such as in reports."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
     assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
@@ -462,7 +462,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The manual page about JSON describes each object that a command prints."""
+    """docs/json.md has a section for each kind of object that a command prints with `--json`."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -513,7 +513,7 @@ def add_values(kind: Any, known: set[type]) -> None:
 
 
 def test_the_members_of_frames_and_events_are_documented() -> None:
-    """The manual page about JSON lists all members of a frame and of an event."""
+    """docs/json.md lists all members of a frame and of an event in `log --json`."""
     event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
     for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
         assert set(members) <= set(first_cells(section(page("json.md"), title)))
@@ -556,7 +556,7 @@ def test_the_format_of_a_database_is_documented() -> None:
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
-    """The manual page about the database lists all SQL views."""
+    """docs/database.md lists all states of recordings, kinds of events and SQL views."""
     text = page("database.md")
     states = ["recording", "complete", "unindexed", "incomplete"]
     assert first_cells(section(text, "States")) == states
@@ -574,7 +574,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each example of a command in the manual page about the database prints rows."""
+    """Each `sqlite-utils` command in docs/database.md prints rows of a recording."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -589,12 +589,12 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @each_case("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Each SQL query in the manual page about the database returns the result below it."""
+    """Each SQL query in docs/database.md has the result that is shown below it."""
     assert answer(question.sql) == question.result
 
 
 def test_there_are_twenty_questions() -> None:
-    """The manual page about the database has twenty questions, each with its query."""
+    """docs/database.md has exactly twenty questions with a query."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -695,7 +695,7 @@ def test_every_page_can_be_reached() -> None:
 
 @each_case("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """The manual's examples name only recordings that exist."""
+    """The manual's pages name only example recordings that exist in the repository."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (
@@ -736,7 +736,7 @@ def test_make_alone_prints_help() -> None:
 
 
 def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:
-    """No file of the repository installs acp-proxy by name from a package index."""
+    """No file of the repository installs acp-proxy by name, since no package index has it."""
     places = ["README.md", "SECURITY.md", "action.yml", "ci", "docs", "examples", "acp_proxy"]
     files = [path for place in places for path in [ROOT / place, *(ROOT / place).rglob("*")]]
     by_name = re.compile(

@@ -54,7 +54,7 @@ def weighted() -> Iterator[object]:
 
 @pytest.mark.parametrize("case", [*weighted()])
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
-    """Every message of ACP can be shown, replayed, compared and verified."""
+    """`show`, `replay`, `diff`, `verify` and others can handle every kind of message of ACP."""
     with RecordingReader(case.record(tmp_path / "message.db"), unredacted=True) as recorded:
         for check in CHECKS:
             gaps = GAPS.get(check.__name__, {})
@@ -66,7 +66,7 @@ def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> N
 
 
 def test_every_gap_belongs_to_a_message() -> None:
-    """`GAPS`, the exceptions in this test of all messages, names only existing messages."""
+    """`GAPS`, the exceptions of the test of all ACP messages, names only existing messages."""
     assert GAPS.keys() <= {check.__name__ for check in CHECKS}
     for name in (name for gaps in GAPS.values() for name in gaps):
         assert any(case.name.startswith(name) for case in CASES)

@@ -92,7 +92,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @each_case("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """The modules of `record` that forward bytes import only a few allowed modules."""
+    """Modules of `record/capture/`, which start first, import only a few allowed modules."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -116,7 +116,7 @@ def imports(nodes: object) -> list[str]:
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
-    """Only the command line imports click."""
+    """Only `cli` imports click, and only a few packages import trio or sqlite3."""
     for path in PACKAGE.rglob("*.py"):
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
@@ -129,7 +129,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The engines of `replay` and `verify` import neither clocks nor modules for I/O."""
+    """The engines of `replay` and `verify` import no clocks, no I/O and no code of `store`."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -173,7 +173,7 @@ def test_a_replay_begins_without_the_redactor() -> None:
 
 
 def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
-    """A replay without a `--rules` file does not load the modules for rules."""
+    """If `replay` has no `--rules` file, it does not import the modules that read TOML rules."""
     script = (
         "import sys\nfrom acp_proxy.cli.playback.replay import replay\n"
         "with replay.make_context('replay', ['x']): pass\n"
@@ -186,7 +186,7 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
-    """The command line imports dask only for a command on a cluster."""
+    """No module of the command line imports dask; `--executor dask` without dask is refused."""
     script = (
         "import importlib, pkgutil, sys, acp_proxy.cli\n"
         "for module in pkgutil.walk_packages(acp_proxy.cli.__path__, 'acp_proxy.cli.'):\n"
@@ -265,7 +265,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """To open a recording, the code that reads other tools' logs is not imported."""
+    """To open a recording, acp-proxy does not import the code that reads other tools' logs."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

@@ -36,14 +36,14 @@ def test_a_dependency_is_locked_in_its_range(wanted: str) -> None:
 
 
 def test_every_package_has_a_hash_and_no_source() -> None:
-    """Each locked Python package has a hash."""
+    """Each locked Python package has a hash, and the lock file names no package index."""
     assert len(PINS) == LOCK.count("==") - LOCK.count(" == ") - LOCK.count("python_full_version ==")
     assert all("--hash=sha256:" in rest for _, rest in PINS.values())
     assert not re.search(r"://|--(extra-)?index|--find-links", LOCK)
 
 
 def test_the_environment_is_made_of_the_lock() -> None:
-    """`make` builds the virtual environment from the locked packages."""
+    """The Makefile installs the virtual environment from the lock file with hashes."""
     makefile = (ROOT / "Makefile").read_text()
     assert "--require-hashes --requirement $(LOCK)" in makefile
     assert "--no-deps --no-build-isolation --editable ." in makefile

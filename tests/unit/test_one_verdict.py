@@ -80,13 +80,13 @@ def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
 
 @pytest.mark.parametrize("path", [*captures.weighted(CONVERSATIONS)])
 def test_all_tell_one_list(path: Path) -> None:
-    """`check`, `report` and `list` have the same findings for each shipped recording."""
+    """`check`, `report`, `list` and other commands have the same findings for a recording."""
     agree(path)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
-    """All commands have the same findings for each captured conversation."""
+    """`check`, `report`, `list` and others have the same findings for a captured conversation."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
         recorder.finish()
@@ -95,7 +95,7 @@ def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_all_print_one_list(path: Path) -> None:
-    """The Python API and the JSON of `show` and `check` have the same findings."""
+    """The Python API and the JSON of `show`, `check` and `transcript` have the same findings."""
     expected = told(agree(path))
     with api.open(path) as opened:
         assert told(opened.summary().findings) == expected
@@ -108,7 +108,7 @@ def test_all_print_one_list(path: Path) -> None:
 
 
 def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
-    """If a silence is followed only by a line of stderr, all commands report the silence."""
+    """If only a line on stderr follows a long silence, `check` and `list` report the silence."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [{"type": "text", "text": "go"}]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -118,7 +118,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """All commands sort findings by severity."""
+    """All commands sort findings by severity, then by kind of rule, then by frame."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)
@@ -134,7 +134,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_who_did_it_is_told_in_words() -> None:
-    """Each finding of `check` and `show` says who is to blame, or why nobody is."""
+    """A finding of `check` says in words who is to blame, or why nobody is."""
     finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
     assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"

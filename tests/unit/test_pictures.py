@@ -13,7 +13,7 @@ from tests.tools.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pi
 
 @pytest.mark.parametrize("name", PICTURED)
 def test_it_shows_what_is_printed(name: str) -> None:
-    """The pictures in the README show the real output of acp-proxy."""
+    """Each picture in docs/pictures shows the real output of the command that it names."""
     drawn = (PICTURES / name).read_text(encoding="utf-8")
     assert drawn == picture(*PICTURED[name])
     shown = "".join(ElementTree.fromstring(drawn).itertext()).split("}\n  ")[-1]
@@ -30,7 +30,7 @@ def test_each_is_in_the_readme() -> None:
 
 
 def test_colours_are_read() -> None:
-    """The tool that draws pictures reads colours from escape codes."""
+    """The tool that draws the README's pictures reads colours from escape codes."""
     line = "a \x1b[1;38;5;196mb\x1b[0m c\x1b[38;5;244md\x1b[0m"
     assert [piece for piece in pieces(line) if piece[0]] == [
         ("a ", None, False),
@@ -44,6 +44,6 @@ def test_colours_are_read() -> None:
 
 
 def test_other_codes_are_refused() -> None:
-    """The tool that draws pictures refuses unknown escape codes."""
+    """The tool that draws the README's pictures refuses escape codes that it does not know."""
     with pytest.raises(ValueError, match="expected codes of ours, got '4'"):
         list(pieces("\x1b[4mx"))

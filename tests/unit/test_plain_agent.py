@@ -31,7 +31,7 @@ def recorded(name: str) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
-    """The agent of the tests that has no SDK sends every byte of a recording, in order."""
+    """The tests' agent without an SDK, `plain_agent`, sends every byte of a recording in order."""
     out, expected = io.BytesIO(), bytearray()
 
     def lines() -> Iterator[bytes]:
@@ -47,7 +47,7 @@ def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
 
 
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    """The agent of the tests that has no SDK starts without site-packages."""
+    """The tests' agent without an SDK, `plain_agent`, needs only the standard library."""
     command = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
     hello = b"".join(line for stream, line in recorded("hello") if stream == "to-agent")
     result = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)

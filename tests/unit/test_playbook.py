@@ -27,7 +27,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
-    """A recording in the notation of the scenarios becomes frames with numbers and times."""
+    """A conversation in the arrow notation of the tests becomes frames with numbers and times."""
     assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
         2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',
@@ -40,7 +40,7 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
-    """In the notation of the scenarios, a line with a wrong form is an error."""
+    """In the arrow notation of the tests for a conversation, a line of a wrong form is an error."""
     if line == "-> | x":
         record(tmp_path, line).close()  # a number may be left out
         return
@@ -49,7 +49,7 @@ def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
 
 
 def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
-    """A scenario against a replay fails if an expected frame does not come."""
+    """A test scenario of a replay fails if a frame that it expects is missing or is another."""
     for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
         with pytest.raises(AssertionError):
             recorded.replay().check(wrong)
@@ -59,6 +59,6 @@ def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
 def test_frames_that_pass_as_recorded_are_written_in_one_line(
     recorded: RecordedTranscript,
 ) -> None:
-    """In a scenario against a replay, the range `1-4` stands for four recorded frames."""
+    """In a test scenario of a replay, `1-3` stands for three frames that pass as recorded."""
     assert [*recorded.lines("1-3\n-> end")] == ["-> 1", "<- 2", "<- 3", "-> end"]
     recorded.replay().check("1-3")

@@ -26,12 +26,12 @@ _ABSOLUTE_PATH = re.compile(r'"(/[^"]*)|(?<![\w.:/<-])(?:file://)?(/\w+(?:/[\w.-
 
 
 def test_each_is_made_by_make_recordings() -> None:
-    """`make_recordings` makes exactly the shipped recordings."""
+    """The directory `recordings/` has exactly the recordings that `make recordings` makes."""
     assert {path.stem for path in SHIPPED} == {*RECORDINGS, *SICK}
 
 
 def test_each_is_explained() -> None:
-    """The README of the shipped recordings has one row for each recording."""
+    """The README of `recordings/` has one row for each recording."""
     readme = (DIRECTORY / "README.md").read_text(encoding="utf-8")
     assert SHIPPED
     assert [path.name for path in SHIPPED if f"| `{path.name}` |" not in readme] == []
@@ -40,7 +40,7 @@ def test_each_is_explained() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_each_healthy_one_ended_well(path: Path) -> None:
-    """In the shipped recordings without errors, all turns have ended."""
+    """In each shipped recording of a healthy agent, all turns have ended."""
     with RecordingReader(path) as reader:
         assert reader.recording.command == '["python", "-m", "tests.agents.sdk_agent"]'
         outcomes = {row["outcome"] for row in reader.query("SELECT outcome FROM exchanges")}
@@ -52,7 +52,7 @@ def test_each_healthy_one_ended_well(path: Path) -> None:
 
 @each_case("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
-    """Each shipped recording is complete and masked."""
+    """Each recording in `recordings/` is complete, masked, and names no path of a machine."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"
@@ -67,7 +67,7 @@ def test_each_is_complete(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)
 def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each shipped recording with an error can be made again."""
+    """The tests' `sick_agent` sends the bytes of each shipped recording with an error again."""
     monkeypatch.setattr(sick_agent, "LATE_S", 0)
     script, scenario = SICK[path.stem]
     out, expected, requests = io.BytesIO(), bytearray(), []

@@ -13,7 +13,7 @@ ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
 
 
 def test_there_are_enough_of_them() -> None:
-    """The test data has thirty bug reports and ten healthy conversations."""
+    """The tests have at least thirty bug reports and ten healthy conversations."""
     sides = [entry["side"] for entry in ENTRIES]
     assert sides.count("agent") + sides.count("client") >= 30
     assert min(sides.count("agent"), sides.count("client"), sides.count(None)) >= 10
@@ -22,7 +22,7 @@ def test_there_are_enough_of_them() -> None:
 
 @each_case("entry", ENTRIES, ids=lambda entry: entry["file"])
 def test_every_frame_that_is_named_is_there(entry: dict[str, object]) -> None:
-    """Each bug report of the test data names frames of its recording."""
+    """Each bug report of the tests names frames that its recording has."""
     with RecordingReader(DATA / str(entry["file"])) as reader:
         frames = set(query(reader.connection, "SELECT seq FROM frames"))
         events = set(query(reader.connection, "SELECT seq FROM events"))

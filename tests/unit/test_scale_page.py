@@ -28,7 +28,7 @@ STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\nexit "$CODE"\n'
     ("code", "ended"), [(0, 0), (1, 0), (2, 0), (3, 0), (137, 137), (143, 143)]
 )
 def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
-    """A Kubernetes job of docs/scale.md fails only if it has no result."""
+    """The Kubernetes job in docs/scale.md fails only if `verify` was killed without a verdict."""
     stub = tmp_path / "acp-proxy"
     stub.write_text(STUB)
     stub.chmod(0o755)
@@ -70,7 +70,7 @@ def test_a_command_of_the_page_is_ours(line: str) -> None:
 
 
 def test_the_parts_of_a_matrix_are_all_recordings(tmp_path: Path) -> None:
-    """The CI matrix in docs/scale.md gives each recording to exactly one job."""
+    """The CI matrix in docs/scale.md gives each of 21 recordings to exactly one job."""
     job = WORKFLOW["jobs"]["verify"]
     parts = job["strategy"]["matrix"]["part"]
     (run,) = (step["run"] for step in job["steps"] if "split" in step.get("run", ""))

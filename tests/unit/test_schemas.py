@@ -32,8 +32,8 @@ from tests.tools.schemas import (
 NAMES = [*FILES, *FORMER]
 
 
-def test_every_file_is_made() -> None:
-    """The package uses each of its schema files."""
+def test_every_schema_file_is_used() -> None:
+    """Each schema file of the package is named in the tables of versions and dialects."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -42,7 +42,7 @@ def test_every_file_is_made() -> None:
 
 @each_case("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
-    """Each schema file of the package names the ACP version that it was made from."""
+    """Each schema file in the tests' data names the ACP package and version of its source."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
     types = of_version(name)
     assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
@@ -51,7 +51,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
 
 @each_case("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
-    """The schema files of the package contain no descriptions."""
+    """No schema file that the tool for schemas has written contains descriptions."""
     data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
