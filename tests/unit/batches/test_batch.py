@@ -77,7 +77,7 @@ def verdict(job: Job, kind: VerdictKind) -> JobVerdict:
     "end", [RuntimeError("4 workers were lost"), CancelledError(), OSError("no space")], ids=str
 )
 def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
-    """If a worker process dies at one recording of a batch, only this recording has no result."""
+    """If a worker dies during `check` of many recordings, only one recording has no result."""
     actual = run_batch(jobs(3), Promises(lambda job: end if job.recording == "1.db" else CLEAN))
     assert {item.recording: item.kind for item in actual} == {
         "0.db": CLEAN, "1.db": LOST, "2.db": CLEAN,
@@ -85,7 +85,7 @@ def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
 
 
 def test_what_cannot_be_sent_is_unreadable() -> None:
-    """If a recording of a batch cannot be read, its verdict is an error, and others are checked."""
+    """If one of many recordings cannot be read, `check` gives it an error and goes on."""
     job = Job("check", digest="digest", recording="unreadable.db", path="x")
     first, second = run_batch([job, *jobs(1)], Promises(lambda _: CLEAN))
     assert (first.kind, first.exit) == (VerdictKind.UNREADABLE, 2)
@@ -100,7 +100,7 @@ def test_a_lost_job_says_why() -> None:
 
 
 def test_an_error_of_ours_ends_the_batch() -> None:
-    """If a Dask cluster fails during a batch, the batch ends after the verdicts that it has."""
+    """If a Dask cluster fails, a command on many recordings ends, but earlier results are kept."""
     actual = run_batch(
         jobs(9),
         Promises(lambda job: ClusterFailed("gone") if job.recording == "2.db" else CLEAN, 1),
@@ -111,7 +111,7 @@ def test_an_error_of_ours_ends_the_batch() -> None:
 
 
 def test_no_more_is_in_flight_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a Dask cluster gets more workers, a batch sends it as many jobs as it has room for."""
+    """If a Dask cluster gets more workers, a command sends it more recordings at once."""
     monkeypatch.setattr(batch, "_LOOK_S", 0.001)
     executor = Promises(lambda _: CLEAN, 2, is_held=True)
     actual: list[JobVerdict] = []

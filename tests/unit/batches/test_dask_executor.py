@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """If a task on a Dask cluster fails, the error says why, such as "4 workers were lost"."""
+    """If a job on a Dask cluster fails, the error says why, such as "4 workers were lost"."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """A batch sends a Dask cluster at most two recordings for each thread of the cluster."""
+    """A command on many recordings sends a Dask cluster at most two for each of its threads."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come

@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """The first line of a results file is read back unchanged."""
+    """The first line of a results file of `check --results` is read as it was written."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER
@@ -49,7 +49,7 @@ def test_a_header_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
 def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
-    """A result in a file of `check --results` is one line of ASCII."""
+    """A result in a file of `check --results` is one line of ASCII, and is read back unchanged."""
     line = line_of(verdict)
     assert line.isascii()
     assert line.count(b"\n") == 1
@@ -81,7 +81,7 @@ def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
     ],
 )
 def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
-    """The error about an invalid line of a results file says what was expected."""
+    """The error about an invalid line in a results file of `check` says what was expected."""
     members = {**json.loads(line_of(VERDICT)), **changed}
     with pytest.raises(ValueError, match=r"expected a (verdict|finding)"):
         verdict_of(json.dumps(members).encode())
@@ -108,12 +108,12 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """A batch exits with the worst code of its recordings: 2 (unreadable) before 3 before 1."""
+    """A command on many recordings exits with 2 if any is unreadable, else with the worst code."""
     assert worst_exit(exits) == worst
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """Commands with other names or arguments do not continue one another's results file."""
+    """A results file is continued only by a command with the same name, options and arguments."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 
@@ -185,7 +185,7 @@ def test_the_later_of_two_verdicts_counts(path: Path) -> None:
 def test_the_file_of_another_batch_is_left_alone(
     path: Path, header: ResultsHeader, words: str
 ) -> None:
-    """A results file of another command is refused and stays unchanged."""
+    """`check --results` refuses the results file of another command, and leaves it unchanged."""
     written(path, A)
     before = path.read_bytes()
     with pytest.raises(BadResults, match=words):

@@ -105,7 +105,7 @@ def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Pa
 
 
 def test_what_is_still_being_recorded_is_named(here: Path) -> None:
-    """If recordings that `check` reads are still being recorded, stderr names each of them."""
+    """If `check` reads recordings that are still being recorded, stderr names each of them."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     with LogWriter(here / "some" / "live.db") as recorder:
@@ -224,7 +224,7 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("here")
 def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an error about a recording contains a secret, the secret is masked in the results file."""
+    """If an error about a recording has a secret, `check --results` masks it in its file."""
 
     class Refusing(Inline):
         def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
@@ -243,7 +243,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a batch cannot read the file of an option such as `--rules`, the error is one line."""
+    """If a command on many recordings cannot read an option's file, the error is one line."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -332,7 +332,7 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """A batch refuses a wrong argument, such as `--json` with `--jobs`, by an error of one line."""
+    """On several recordings, a command refuses `--json` and other wrong arguments in one line."""
     assert why in complaint(*words)
 
 
@@ -380,7 +380,7 @@ def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any,
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A batch passes options that are set by environment variables to its worker processes."""
+    """A command on several recordings passes options from environment variables to its workers."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -432,7 +432,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """The last line of a batch counts all results, with those of an earlier run, and the time."""
+    """On several recordings, the last line of `verify` counts all results, and says the time."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))
