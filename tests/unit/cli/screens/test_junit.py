@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """A JUnit report counts its cases and failures, and gives the known durations of cases."""
+    """A JUnit report counts its cases and failures, and has the known durations of cases."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.record", "cli.playback.replay", "testing.replayed_agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """A recorder does not import the library for XML."""
+    """`record` and `replay` do not import the library for XML, which only JUnit reports need."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 

@@ -149,7 +149,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A progress bar appears after a second of work, and disappears when the work ends."""
+    """A command's progress bar appears after a second of work, and disappears at the end."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
@@ -162,7 +162,7 @@ def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.M
 
 
 def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For work that takes less than a second, no progress bar is shown."""
+    """A command shows no progress bar for work that takes less than a second."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(9, 0.1), 9, "x", clock=clock))) == 9
@@ -204,7 +204,7 @@ def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.Monkey
 def test_a_printed_line_breaks_at_spaces(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A message that is wider than the terminal is wrapped between words."""
+    """If a command's message is wider than the terminal, it is wrapped between words."""
     monkeypatch.setattr(output, "width", lambda: 20)
     output.say("two recordings in /a/long/directory")
     output.say("  two recordings in /a/long/directory")
@@ -214,7 +214,7 @@ def test_a_printed_line_breaks_at_spaces(
 
 
 def test_a_message_breaks_at_spaces_outside_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message on a terminal is not wrapped within a quoted command."""
+    """If a command wraps a message, a quoted command such as `acp-proxy record --` stays whole."""
     terminal = on_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", "40")
     output.warn("put `acp-proxy record --` before the command of the agent")

@@ -47,7 +47,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("command", ["show", "log", "stats", "audit", "transcript", "list"])
 def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
-    """On a terminal, `log` writes its output to the pager."""
+    """On a terminal, commands such as `show`, `log` and `list` write their output to a pager."""
     what = TOUR.parent if command == "list" else TOUR
     shown = run("inspect", command, what, ACP_PROXY_PAGER=terminal.command, COLUMNS="80")
     assert (shown.exit_code, shown.stdout) == (0, "")
@@ -81,7 +81,7 @@ def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
 
 
 def test_a_pipe_has_none(tmp_path: Path) -> None:
-    """If stdout is a pipe, no pager is started, even if PAGER is set."""
+    """If stdout is a pipe, a command starts no pager, even if PAGER is set."""
     page = Terminal(tmp_path)
     assert run("inspect", "log", TOUR, ACP_PROXY_PAGER=page.command).stdout
     assert page.shown is None
@@ -141,8 +141,8 @@ def test_no_progress_bar_is_drawn_beside_it(
     assert "reading" not in capsys.readouterr().err
 
 
-def test_a_real_terminal(tmp_path: Path) -> None:
-    """On a terminal, the pager gets text with colours."""
+def test_the_pager_of_a_real_terminal(tmp_path: Path) -> None:
+    """On a terminal, the pager of `log` gets colours, and LESS is set so that `less` shows them."""
     leader, follower = pty.openpty()
     page = tmp_path / "page"
     environment = {name: value for name, value in os.environ.items() if name != "LESS"}

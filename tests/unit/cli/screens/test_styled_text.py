@@ -41,12 +41,12 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
     ],
 )
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """A CJK character is counted as two terminal columns."""
+    """When a command aligns or cuts text, a CJK character counts as two terminal columns."""
     assert columns_of(text) == columns
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """A character that acp-proxy counts as one terminal column without a look-up has this width."""
+    """Characters that acp-proxy counts as one terminal column without Unicode's table are so."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -76,7 +76,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """If a printed text is cut to a width, no wide character is cut in half."""
+    """If a command cuts a text to the terminal's width, no wide character is cut in half."""
     assert fit(text, columns) == cut
     if columns is not None:
         assert columns_of(fit(text, columns)) <= columns
@@ -86,7 +86,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A printed table fills each cell with spaces up to the width of its column."""
+    """A table that a command prints has spaces in each cell up to the column's width."""
     assert pad(text, 4) + "|" == padded
 
 
@@ -102,7 +102,7 @@ def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:
-    """Recorded text cannot move the cursor, change colours or reverse the text on a terminal."""
+    """Text that commands print cannot move the cursor, change colours or reverse the line."""
     assert visible(text) == shown
     assert visible(text).isprintable()
 
@@ -136,13 +136,13 @@ def luminance(ink: Ink) -> float:
 
 @pytest.mark.parametrize("ink", Ink)
 def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
-    """Each colour has a contrast of at least 3.5 to 1 on black and on white terminals."""
+    """Each colour that commands use has a contrast of at least 3.5 on black and on white."""
     assert (luminance(ink) + 0.05) / 0.05 > 3.5
     assert 1.05 / (luminance(ink) + 0.05) > 3.5
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """If a printed text with wide characters is cut at its beginning, it still fits its columns."""
+    """If a command cuts a text at its beginning, wide characters in it still fit the columns."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",
@@ -154,7 +154,7 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    """A printed text that is cut in its middle keeps its beginning and its end."""
+    """If a command cuts a text in its middle, its beginning and its end are kept."""
     assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
         "/a/你好/bcde",
         "/a/你…/bcde",
@@ -167,7 +167,7 @@ def test_a_text_is_cut_in_its_middle() -> None:
 
 
 def test_a_long_path_breaks_after_a_slash() -> None:
-    """If a printed path is too long for a line, the path is wrapped after a slash."""
+    """If a path is too long for a line of a command's output, it is wrapped after a slash."""
     path = "/home/someone/projects/acp-proxy/.venv/bin/python"
     lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
     parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]
@@ -175,12 +175,12 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """When a printed message is wrapped, the words in brackets about who is to blame stay whole."""
+    """If `show` wraps a finding, the brackets with its rule and culprit stay on one line."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 
 
 def test_a_number_and_its_unit_stay_on_a_line() -> None:
-    """No line on the terminal is wrapped between a number and its unit."""
+    """If a command wraps a line, it never separates a number from its unit."""
     lines = [*Screen(14).wrapped(piece(""), piece("it waited 3.5 s; 12 steps, 4 kB"))]
     assert [line.strip() for line in lines] == ["it waited", "3.5 s; 12", "steps, 4 kB"]
