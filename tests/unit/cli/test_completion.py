@@ -109,7 +109,7 @@ def test_bash_splits_a_filter_at_its_colon(
 
 @pytest.mark.usefixtures("home")
 def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion of `check --rule` offers the rules of `check`."""
+    """Shell completion of `check --rule` offers the groups of rules and the single rules."""
     assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
     for option in ("--rule", "--ignore-rule", "--explain"):
         assert offered(monkeypatch, "check", option, "ses")[0] == "session"
@@ -117,7 +117,7 @@ def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion of a fault plan offers the plans of acp-proxy."""
+    """Shell completion of `--faults` offers ready plans; that of `faults list`, kinds of fault."""
     for words in (
         ["faults", "explain"],
         ["record", "--faults"],
@@ -167,7 +167,7 @@ def test_bash_completes(home: Path) -> None:
 def test_clients_and_known_agents_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion of `setup` offers the known editors."""
+    """Shell completion of `setup` offers editors; `--agent` and `@` offer known agents."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / ".acpx").mkdir()

@@ -38,7 +38,7 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
 
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
-    """In the help, no line of the list of commands is cut at 80 columns."""
+    """In the help of acp-proxy, no line of the list of commands is cut at 80 columns."""
     shown = run(*words, "--help", COLUMNS="80").stdout
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
@@ -100,7 +100,7 @@ def test_a_gate_names_what_it_checks() -> None:
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
-    """The error about a misspelt command suggests the most similar command."""
+    """The error about a misspelt command or option suggests the most similar one."""
     assert near in complaint(*arguments, home=RECORDINGS)
 
 
@@ -126,7 +126,7 @@ def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """If a mistyped name is similar to no existing name, the error suggests no name."""
+    """If a mistyped command is similar to none, the error suggests none."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")

@@ -333,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """An option is refused for an imported log that lacks the data that the option needs."""
+    """An option such as `stats --turn` is refused for an imported log that lacks what it needs."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

@@ -143,7 +143,7 @@ def test_an_unknown_or_ambiguous_recording_is_reported(
 
 
 def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
-    """If there is no recording, the error about `latest` explains how to make one."""
+    """If there is no recording, the error of a command about `latest` says how to make one."""
     assert complaint("inspect", "show", "latest", home=tmp_path) == (
         f"no recording in {tmp_path}; put `acp-proxy record --` before an agent's command"
     )

@@ -23,7 +23,7 @@ _WITHOUT_NOTICE = {"note"}
 def test_a_command_masks_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Each command masks secrets in its output, and says on stderr that `--unredacted` shows them."""
+    """Each command masks secrets in its output; stderr says that `--unredacted` shows them."""
     monkeypatch.chdir(tmp_path)  # `report` writes a file
     words = words_for(name, path := record_planted(tmp_path / "x.db"))
     result = run(*words, home=tmp_path)

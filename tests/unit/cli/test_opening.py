@@ -205,7 +205,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
-    """If several processes read many recordings, the results keep their order."""
+    """If several processes read many recordings for `list`, the rows keep their order."""
     actual = list(mapped(where, THINGS))
     assert [number for number, _, _ in actual] == list(THINGS)
     assert os.getpid() not in {process for _, process, _ in actual}
@@ -221,12 +221,12 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On systems other than Linux, one process reads all recordings, however many they are."""
+    """On systems other than Linux, `list` reads even many recordings in one process."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 
 
 def test_a_failure_is_raised() -> None:
-    """If one of the processes that read recordings in parallel fails, its error is raised."""
+    """If a process that reads recordings for `list` fails, `list` raises its error."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

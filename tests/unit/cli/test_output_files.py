@@ -157,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_the_owner_can_read_a_report(tmp_path: Path) -> None:
-    """A report is written with the mode 600, even if it replaces a file that others could read."""
+    """A report has the mode 600, even if it replaces a file that others could read."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):

@@ -13,7 +13,7 @@ from tests.support.command_line import run
 
 @each_case("typed", [typed for typed in REMOVED if typed.split()[0] not in STARTERS])
 def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
-    """A command of earlier versions prints what replaces it."""
+    """If a command of an earlier version is typed, the error names what replaces it."""
     result = run(*typed.split())
     assert result.exit_code == 2
     assert result.stderr == f"acp-proxy: {instead(*parts(typed))}\n"

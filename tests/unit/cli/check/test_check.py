@@ -224,7 +224,7 @@ def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
 
 
 def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
-    """The error about an invalid baseline of `check` is one line."""
+    """`check` refuses an invalid baseline file with an error of one line."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     assert "cannot read" in complaint("check", path, "--baseline", known)
     known.write_text("{", encoding="utf-8")
@@ -281,7 +281,7 @@ def test_the_rules_of_a_group_are_listed(name: str) -> None:
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """For a rule that only gives hints, `check --explain` prints no other severity than `info`."""
+    """For a rule that only gives hints, `check --explain` prints no severity except `info`."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 
@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output of `check` in its manual page is real output."""
+    """The output of `check` that its manual page shows is the output that the command prints."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"

@@ -238,7 +238,7 @@ def test_deeply_nested_values_are_not_shown() -> None:
 
 
 def test_json_has_a_line_for_each_part() -> None:
-    """`diff --json` prints one JSON object for each part of its result, each on its own line."""
+    """`diff --json` prints a line of JSON for the whole, each difference, and each latency."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     result = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
     lines = [json.loads(line) for line in printed(result, DiffJson).splitlines()]
@@ -312,7 +312,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """`diff` exits with 1 if the recordings differ."""
+    """`diff` prints the differences between two recordings, and exits with 1."""
     result = run("inspect", "diff", *pair)
     assert result.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
@@ -520,7 +520,7 @@ def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said
 
 
 def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    """`diff` refuses an unreadable recording on either side."""
+    """`diff` refuses an unreadable or missing recording, whether it is A or B."""
     a = record(tmp_path / "a.db")
     (tmp_path / "x.db").write_bytes(b"nothing of the kind")
     for pair_ in ((a, tmp_path / "x.db"), (tmp_path / "x.db", a), (a, tmp_path / "gone.db")):

@@ -145,8 +145,8 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
     assert doctor(tmp_path, "--json").stdout.count("/gone/") == 16
 
 
-def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` reads an editor's settings without regard to variables of the user's shell."""
+def test_arguments_are_read_without_variables_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`doctor` reads `record` in settings even if a variable such as ACP_PROXY_GRACE is wrong."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 

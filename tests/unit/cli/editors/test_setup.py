@@ -259,7 +259,7 @@ def test_it_asks_on_a_terminal(
 def test_an_agent_of_ones_own_is_recorded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`setup` makes file names in an agent's command absolute."""
+    """`setup CLIENT -- COMMAND` records an agent of the user's own by its absolute path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
     (tmp_path / "acp").touch()

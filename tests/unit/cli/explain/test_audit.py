@@ -169,7 +169,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
     assert values(path)["actions"] == []
 
 
-def test_very_large_lines(tmp_path: Path) -> None:
+def test_paths_of_very_large_lines(tmp_path: Path) -> None:
     """In a line above 2 MB, `audit` looks for an action's path only at the line's beginning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
@@ -262,8 +262,8 @@ def test_recordings_in_the_repository(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURED)
-def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """`audit` shows that Claude Code acts through its client."""
+def test_captured_agents_act_through_their_client(tmp_path: Path, name: str) -> None:
+    """For captured conversations of real agents, `audit` lists exactly the expected actions."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)
@@ -271,8 +271,8 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRED)
-def test_agents_of_the_pairs(name: str) -> None:
-    """`audit` shows that Codex and vibe act by themselves."""
+def test_agents_that_act_by_themselves_are_recognized(name: str) -> None:
+    """`audit` shows that the agents Codex and vibe act by themselves, not through the client."""
     assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 

@@ -38,7 +38,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """In a pipe, `log` aligns the columns of its lines and cuts nothing."""
+    """In a pipe, `log` prints an aligned, uncut line for each frame and each event."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -440,7 +440,7 @@ def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list
 
 
 def test_frames_of_the_log_and_of_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` sorts frames of the database and of the capture log together, by their numbers."""
+    """`log` sorts frames of the database, and of the log not yet indexed, by their numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

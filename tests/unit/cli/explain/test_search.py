@@ -65,7 +65,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
     ],
 )
 def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
-    """`search` finds text in messages, stderr, invalid lines and events."""
+    """`search` finds a text in messages, stderr lines, invalid lines and, if chosen, events."""
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
     assert result.exit_code == (0 if seqs else 1)
@@ -254,7 +254,7 @@ def test_a_huge_line_is_searched_without_being_held(
 
 
 def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends `search` with the exit code that a shell expects."""
+    """Ctrl-C ends `search` with the exit code 130, and nothing is printed."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

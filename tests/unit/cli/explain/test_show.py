@@ -396,7 +396,7 @@ def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
-    """`show` prints lines of stderr in the colour of stderr."""
+    """`show` prints the last lines of the agent's stderr in the colour of stderr."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)
         recorder.stderr("info: here I am")

@@ -153,7 +153,7 @@ def test_turns_have_the_tokens_that_the_agent_reported(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """`stats` with a filter counts only matching frames and the turns that have one."""
+    """`stats` with a filter counts only matching frames and the turns that they belong to."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)

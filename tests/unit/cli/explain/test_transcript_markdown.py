@@ -24,12 +24,12 @@ def test_a_fence_holds_its_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a\n\nb\tc", "```\nx\n```", "````", "> @you #1 <b>"])
 def test_a_text_without_control_characters_is_unchanged(text: str) -> None:
-    """A Markdown transcript does not change text without control characters."""
+    """A Markdown transcript repeats a text without control characters unchanged."""
     assert fences(fenced(text)) == [f"{text}\n"]
 
 
 def test_control_characters_are_visible() -> None:
-    """A transcript makes control characters visible, except for tabs."""
+    """`transcript` escapes control characters in recorded text, except for tabs and line ends."""
     assert [*fenced("a\r\n\x1b[2J\u202e\u2028\x85b\r")] == [
         "```text",
         "a",
@@ -39,7 +39,7 @@ def test_control_characters_are_visible() -> None:
 
 
 def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
-    """A transcript wraps long lines between words, except in code."""
+    """A Markdown transcript wraps long lines of text between words, but no lines of code."""
     words = "word " * 40
     text = f"  {words}\n```\n{words}\n```\n{words}"
     (fence,) = fences(fenced(text, wrapped=True))

@@ -64,7 +64,7 @@ def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, `transcript` indents a permission request below its tool call."""
+    """On a terminal, `transcript` indents a permission or file request below its tool call."""
     lines = screen(monkeypatch, 80, ROOT / "recordings" / "tour.db").splitlines()
     heads = [line[:21].rstrip() for line in lines if re.search(r" #\d", line)]
     first = heads.index("Tool call  Edit greet")
@@ -124,7 +124,7 @@ def test_calls_at_the_same_time_share_no_request(
 
 
 def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`transcript` prints the stop reason of a turn above the turn."""
+    """`transcript` prints a turn's stop reason above the turn, and with `--full` also below it."""
     path = ROOT / "recordings" / "tour.db"
     assert "End of the turn" not in screen(monkeypatch, 80, path)
     assert "\nEnd of the turn  end_turn" in screen(monkeypatch, 80, path, "--full")

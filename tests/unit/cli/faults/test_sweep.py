@@ -169,7 +169,7 @@ def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
-    """If a run of `faults sweep` starts no agent, its result counts as untested."""
+    """If a run of `faults sweep` starts no agent, the result of its plan counts as untested."""
     took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)

@@ -36,7 +36,7 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_a_path_is_left_out() -> None:
-    """`verify` makes no temporary directory for a recorded name that cannot be a path."""
+    """If a recorded working directory cannot be a path, `verify` makes no temporary one for it."""
     with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
 

@@ -89,7 +89,7 @@ def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
 
 
 def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
-    """If a log of Zed names the method of a response, commands show this method."""
+    """If a log of Zed lacks a request, `log` still shows its response's method, which Zed wrote."""
     imported(EXCERPT, home)
     shown = run("inspect", "log", "zed", home=home).stdout.splitlines()
     assert [line.split()[2] for line in shown] == [
@@ -104,7 +104,7 @@ def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
 
 
 def test_such_a_recording_comes_back(home: Path) -> None:
-    """The text form of an imported log of Zed keeps the methods of responses."""
+    """If a log of Zed lacks a request, a text form of the import keeps the response's method."""
     imported(EXCERPT, home)
     assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
     imported(EXCERPT[3:], home)
