@@ -42,7 +42,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """`check` treats a finding as known if the baseline has the finding with other ids."""
+    """If a finding differs from the baseline only in ids, `check` treats it as known."""
     assert generic(text) == generic(other)
 
 

@@ -43,7 +43,7 @@ def corners(path: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")), ids=lambda path: path.stem)
 def test_what_stands_below_a_message_is_found(path: Path) -> None:
-    """In each of the tests' corner cases, `check` reports exactly the findings noted below it."""
+    """`check` reports exactly the findings noted below each corner case in the tests' data."""
     for name, lines, settings in corners(path):
         after = settings["after"].replace("nothing", "")
         only = None if settings["only"] == "all" else settings["only"]

@@ -195,7 +195,7 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
-    """In v1, the schema check reports an unknown kind of update."""
+    """The schema check reports an unknown kind of update in v1, but not in v2."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
     assert (problem.pointer, problem.got, problem.mismatch) == (
@@ -344,7 +344,7 @@ def test_a_message_may_be_nested_deeply(levels: int) -> None:
 
 
 def test_many_problems_are_not_all_named() -> None:
-    """The schema check reports only a limited number of problems for one message."""
+    """The schema check names only a limited number of problems of one message."""
     servers = [1] * 100_000
     assert len(wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": servers})) == MOST
     others = {f"h{number}": number for number in range(2_000)}

@@ -92,7 +92,7 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """`diff` ignores the order of parallel tool calls even if they name their parent call."""
+    """`diff` ignores the order of parallel tool calls even if they name a parent call."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
@@ -257,7 +257,7 @@ def test_each_side_has_its_own_limit_of_directories() -> None:
 
 
 def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`diff` reports a difference in a chunk whose JSON is nested too deeply to be compared."""
+    """`diff` reports a changed text chunk even if its JSON is too deeply nested to compare."""
     canonical = Walk.canonical
 
     def shallow(self: Walk, message: Any, *rest: Any) -> Any:

@@ -119,7 +119,7 @@ def plans(number: int, *told: dict[str, int]) -> Run:
 
 
 def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
-    """`diff` pairs a changed item with the most similar item of the other recording."""
+    """`diff` pairs a changed frame with the most similar frame of the other recording."""
     two, single = ({"a": 1, "b": 1}, {"a": 2, "b": 2}), {"a": 2, "b": 9}
     result, entries = compare(plans(0, *two), plans(1, single))
     assert result.counts == Counts(only_a=1, changed=1)

@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """If the directory of a command changes below the session's directory, `diff` reports this."""
+    """If a command's directory below the session's directory changes, `diff` reports this."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)

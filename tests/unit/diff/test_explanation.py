@@ -18,7 +18,7 @@ def told(a: Any, b: Any) -> list[Field]:
 
 @each_case("name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"])
 def test_list_items_are_matched_by_their_names(name: str) -> None:
-    """`diff` pairs the items of a list by their names."""
+    """If an item of a list changes, `diff` finds its counterpart by name, not by position."""
     a = [{name: text, "v": 1} for text in ("first", "second", "third")]
     b = [{name: text, "v": 2} for text in ("second", "third")]
     assert told(a, b) == [
@@ -34,7 +34,7 @@ def test_list_items_are_matched_by_their_names(name: str) -> None:
 
 
 def test_list_items_without_names_are_matched_by_their_places() -> None:
-    """`diff` pairs the items of a list by position if they have no names."""
+    """If the items of a list have no names, `diff` pairs them by position."""
     assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
     assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
     assert told([{"v": 1}, {"v": 2}], [{"v": 3}, {"v": 4}]) == [

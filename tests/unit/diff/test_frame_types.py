@@ -98,7 +98,7 @@ def test_output_may_be_left_out() -> None:
 
 
 def test_long_output_is_not_held() -> None:
-    """`diff` compares long terminal output in pieces."""
+    """`diff` compares long terminal output in pieces, and does not hold all of it in memory."""
     words = "some words " * 50_000
     a = pushes(Run(0), *(("t", words[i : i + 7000]) for i in range(0, len(words), 7000)))
     b = pushes(Run(1), *(("t", words[i : i + 4099]) for i in range(0, len(words), 4099)))

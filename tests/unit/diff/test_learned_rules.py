@@ -92,6 +92,6 @@ def test_rules_are_learned_from_the_handshake_too() -> None:
 
 
 def test_without_a_difference_there_is_no_rule() -> None:
-    """If two recordings are equal, `diff` proposes no rules."""
+    """If two recordings are equal, `diff --learn` proposes no rules."""
     learned = rules(said(0, 1), said(1, 1))
     assert (learned.aliases, learned.ignored, learned.apart, learned.rest) == ((), (), (), Counts())

@@ -100,7 +100,7 @@ def test_a_recording_is_compared_as_it_was_received(
 
 
 def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
-    """`diff` does not compare lines on stderr."""
+    """`diff` does not compare lines on stderr, blank lines and events."""
 
     def noisy(recorder: LogWriter) -> None:
         recorder.stderr("warning")
@@ -115,7 +115,7 @@ def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_empty_line_is_no_frame() -> None:
-    """`diff` does not count an empty line as a frame."""
+    """`diff` does not count an empty line in a stream as a frame."""
     for expect in Expect:
         result, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
         assert (result.counts, result.a.frames, result.b.frames) == (Counts(), 6, 6)

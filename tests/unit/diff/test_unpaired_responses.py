@@ -85,7 +85,7 @@ def test_a_refusal_is_no_answer() -> None:
 
 
 def test_equal_requests_are_paired_by_their_order() -> None:
-    """`diff` pairs equal requests in the order in which they were sent."""
+    """`diff` pairs equal requests of A and B in the order in which they were sent."""
 
     def run(number: int, first: int, *calls: str) -> Run:
         made = Run(number)
@@ -107,7 +107,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """If an elicitation names a request by its id, `diff` ignores a changed id."""
+    """If an elicitation names a client's request by its id, `diff` ignores that the id differs."""
 
     def run(number: int) -> Run:
         made = asking(number)
@@ -129,7 +129,7 @@ def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
 
 
 def test_a_session_that_is_refused_is_one_change() -> None:
-    """If the opening of a session fails in only one recording, `diff` reports one change."""
+    """If opening a session fails in A or B only, `diff` reports one change: the answer."""
 
     def run(number: int, *, is_refused: bool) -> Run:
         made = Run(number).words("hello").end()
