@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_as_it_was_made() -> None:
-    """The table of known agents is what `make agents` writes."""
+    """The table of known agents in the package has the format that `make agents` writes."""
     text = TABLE.read_text("utf-8")
     assert text == written(AGENTS, json.loads(text)["sha256"])
 
@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """If a known agent is installed, `@NAME` runs the installed program."""
+    """If a known agent is installed, `@NAME` in a command runs the installed program."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package
@@ -140,7 +140,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """The package of a known agent is accepted if it names the agent's repository."""
+    """A known agent's package is accepted if it names the repository that ACP's registry names."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")

@@ -176,8 +176,8 @@ def test_the_acp_proxy_of_settings_is_tried(tmp_path: Path) -> None:
         assert line in lines(client_settings(machine(tmp_path, lambda *_, a=answer: a)))
 
 
-def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """`doctor` asks an acp-proxy for its version with the variables that the settings give it."""
+def test_acp_proxy_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
+    """`doctor` asks acp-proxy for its version with the variables of a client's settings."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
@@ -214,7 +214,7 @@ def test_some_programs_are_not_started(tmp_path: Path) -> None:
 
 
 def test_variables_of_an_entry(tmp_path: Path) -> None:
-    """`doctor` reports a wrong variable in a client's settings without showing its value."""
+    """`doctor` reports a wrong variable in a client's settings, but does not print its value."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert checked(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
@@ -226,7 +226,7 @@ def test_variables_of_an_entry(tmp_path: Path) -> None:
 
 
 def test_all_clients(tmp_path: Path) -> None:
-    """If two plugins read one settings file, `doctor` reports each entry once."""
+    """`doctor` checks the settings of all clients, and reports an entry that two share once."""
     make_home(tmp_path)
     (tmp_path / SETTINGS).write_text("{ broken")
     results = lines(client_settings(machine(tmp_path)))

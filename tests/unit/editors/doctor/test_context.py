@@ -51,7 +51,7 @@ def test_a_program_that_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """When `doctor` asks a program for its version, Python writes no bytecode files."""
+    """When `doctor` asks a program for its version, no bytecode file is written."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")

@@ -23,7 +23,7 @@ def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_versions(tmp_path: Path) -> None:
-    """`doctor` shows the versions of acp-proxy, Python, SQLite and the system."""
+    """`doctor` prints the versions of acp-proxy, Python, SQLite and the system."""
     (line,) = lines(version(machine(tmp_path)))
     assert line.startswith(f"✓ acp-proxy {__version__}, Python 3.")
 

@@ -52,8 +52,8 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
     )
 
 
-def test_nothing_is_left(tmp_path: Path) -> None:
-    """`doctor` does not report finished or running recordings as leftover files."""
+def test_nothing_is_left_over(tmp_path: Path) -> None:
+    """`doctor` reports no leftover files beside finished or running recordings."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -80,8 +80,8 @@ def test_an_unfinished_log_is_reported(tmp_path: Path, indexed: bool) -> None:
     assert [path.name for path in context.recordings.iterdir()] == ["1.db"]
 
 
-def test_unfinished_logs(tmp_path: Path) -> None:
-    """If several recordings are unfinished, `doctor` suggests one command for all."""
+def test_unfinished_logs_are_finished_by_one_command(tmp_path: Path) -> None:
+    """If several capture logs are not indexed, `doctor` suggests one command for all of them."""
     context = machine(tmp_path)
     for number in range(5):
         killed(context.recordings / f"{number}.db")
@@ -94,7 +94,7 @@ def test_unfinished_logs(tmp_path: Path) -> None:
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
-    """If a capture log cannot be finished, `doctor` reports an error."""
+    """If a capture log cannot be indexed, `doctor` reports this as an error."""
     context = machine(tmp_path)
     (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
     for name in ("b", "c"):
@@ -110,7 +110,7 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """`doctor` reports files with unreadable, unmasked parts of a damaged capture log."""
+    """`doctor` reports files that hold parts of a damaged capture log, since these are unmasked."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
@@ -122,8 +122,8 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
     assert mend([leftover], context) == NOTHING
 
 
-def test_empty_files(tmp_path: Path) -> None:
-    """If a recorder was killed before it recorded anything, `doctor` reports its files."""
+def test_files_of_empty_recordings(tmp_path: Path) -> None:
+    """If a recorder was killed before it recorded anything, `doctor` reports its empty files."""
     context = machine(tmp_path)
     for name in ("x.db", "y.db", "y.db.log", "z.db.log"):
         (context.recordings / name).touch()
