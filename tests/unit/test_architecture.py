@@ -142,12 +142,12 @@ def refused() -> dict[str, list[str]]:
 
 
 def test_imports_point_down(source: Source) -> None:
-    """A package such as `store` imports only packages before it in the manual's table."""
+    """Each package such as `store` imports only those before it in docs/architecture.md."""
     assert architecture.wrong_arrows(source, order(), refused()) == []
 
 
 def test_the_table_names_rooms_that_there_are(source: Source) -> None:
-    """The tables of docs/architecture.md name only folders that exist."""
+    """The tables of docs/architecture.md name only folders that exist in the package."""
     rooms = order()
     named = {*rooms, *refused(), *(name for names in refused().values() for name in names)}
     assert len(rooms) == len({*rooms})
@@ -212,13 +212,13 @@ ORDER = ("low", "high", "errors")
     ],
 )
 def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
-    """The check of imports finds a circle of two modules."""
+    """The test that no modules import each other in a circle finds a circle of two."""
     source = plant(low__a="from acp_proxy.low.b import x", low__b=second)
     assert architecture.circles(source) == ["acp_proxy.low.a <-> acp_proxy.low.b"]
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """The check of imports finds an import that docs/architecture.md does not allow."""
+    """The test of imports between packages finds one that docs/architecture.md forbids."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -236,13 +236,13 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """The check of class names finds two public classes with one name."""
+    """The test that class names are unique finds a name that two modules use."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """The check of names finds an abandoned word within a longer name."""
+    """The test of abandoned names finds an abandoned word within a longer name."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",
@@ -251,7 +251,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """The check of test files finds a module without tests."""
+    """The test that every module has tests finds a module without tests."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )
@@ -269,7 +269,7 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """The check of docstrings finds a parameter that is not explained."""
+    """The test of docstrings finds a parameter that a public function does not explain."""
     source = plant(
         low__a='''
 def f(a, b):

@@ -48,7 +48,7 @@ def write_capture(path: Path, *lines: dict[str, object]) -> Path:
 
 
 def test_all_are_found() -> None:
-    """The test data contains 39 captured conversations with real agents."""
+    """The tests find all 39 captured conversations with real agents in the test data."""
     assert len(all_captures()) == 39
     assert {path.parent.name.partition("-")[0] for path in all_captures()} == {
         "claude",
@@ -134,7 +134,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """The player of a captured agent that was killed sends its bytes and dies by the signal."""
+    """The tests' player of a captured agent that was killed sends its bytes and dies likewise."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(
@@ -150,7 +150,7 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
 
 
 def test_the_agent_notices_one_wrong_byte() -> None:
-    """The player of a captured agent fails at the first byte of the client that differs."""
+    """The tests' player of a captured agent fails at the client's first byte that differs."""
     said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
     result = act("agent", HANDSHAKE, said=said)
     assert result.returncode == player.TOLD_SOMETHING_ELSE
@@ -167,7 +167,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """The player of a captured client fails if the agent's bytes differ, and says where."""
+    """The tests' player of a captured client fails if the agent's bytes differ, and says where."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1
@@ -176,7 +176,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """The player of a captured client fails if the agent reports that it got other bytes."""
+    """The tests' player of a captured client fails if the agent says that it got other bytes."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

@@ -641,7 +641,7 @@ def test_the_page_about_json_begins_with_all_its_sections() -> None:
 
 
 def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
-    """docs/architecture.md has at most 130 lines."""
+    """docs/architecture.md has at most 130 lines, so that it is read in ten minutes."""
     assert len(page("architecture.md").splitlines()) <= 130
 
 

@@ -29,7 +29,7 @@ WANTED = [
 
 @each_case("wanted", WANTED)
 def test_a_dependency_is_locked_in_its_range(wanted: str) -> None:
-    """Each dependency is locked at a version that its range allows."""
+    """Each dependency of acp-proxy is locked at a version in the range of pyproject.toml."""
     requirement = Requirement(wanted)
     version, _ = PINS[canonicalize_name(requirement.name)]
     assert requirement.specifier.contains(version)

@@ -125,7 +125,7 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
-    """For rebuilt bug reports, the findings of `show` get the required points for the culprit."""
+    """For recordings rebuilt from bug reports, the findings of `show` get the required points."""
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
@@ -138,7 +138,7 @@ def test_the_score_of_the_reports(among: Collection, read: int | None, least: in
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_report_names_frames_of_its_recording(among: Collection) -> None:
-    """Each rebuilt bug report of the tests names frames of its recording and a known culprit."""
+    """Each bug report that the tests rebuilt names frames of its recording and a known culprit."""
     for entry in among.reports:
         rows = (among.path / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
         assert entry["frames"], entry["file"]
@@ -156,6 +156,6 @@ def test_nobody_is_accused_in_a_healthy_conversation(
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_file_is_listed(among: Collection) -> None:
-    """The list of rebuilt bug reports in the tests names each of their recordings once."""
+    """The tests' list of rebuilt bug reports names each recording in their directory once."""
     files = sorted(path.name for path in among.path.glob("*.jsonl"))
     assert files == sorted(entry["file"] for entry in among.entries)

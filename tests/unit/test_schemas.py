@@ -59,12 +59,12 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The file of required params has exactly the params that the schema files require."""
+    """The package's list of required params of requests is what the schema files require."""
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The words that masking keeps in private text are the enumerated words of the schemas."""
+    """The words that masking keeps in private text are the enumerated words of ACP's schemas."""
     assert ENUMERATED.read_text() == enumerated()
 
 
@@ -76,7 +76,7 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
 
 @each_case("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """Each message that the schema of a version allows is valid in the schema of its dialect."""
+    """A message that the schema of an ACP version allows is valid in its dialect's schema."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [

@@ -38,7 +38,7 @@ MODULE = 'import pytest; pytest.importorskip("no_such_module")'
 
 @pytest.mark.parametrize("is_ci", [True, False], ids=["in CI", "at home"])
 def test_a_skipped_test_fails_in_ci(tmp_path: Path, is_ci: bool) -> None:
-    """In CI, a skipped test counts as a failure."""
+    """In CI, a test that is skipped for no accepted reason fails; elsewhere it is skipped."""
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "test_module.py").write_text(MODULE)
     environment = {k: v for k, v in os.environ.items() if k != "CI"}

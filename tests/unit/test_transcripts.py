@@ -22,12 +22,12 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """In the scenarios of the tests, messages are written in a short form."""
+    """In the tests' scenarios, `#0 initialize` is short for a JSON-RPC request with the id 0."""
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 
 def test_other_labels_fail() -> None:
-    """A scenario of the tests fails if a frame has other labels than expected."""
+    """A scenario of the tests fails if a frame has another label, such as its exchange."""
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize
@@ -36,7 +36,7 @@ def test_other_labels_fail() -> None:
 
 
 def test_missing_labels_fail() -> None:
-    """A scenario of the tests fails if it does not give the labels of a frame."""
+    """A scenario of the tests fails if it gives no labels for a frame, not even `nothing`."""
     check("-> {}\n nothing")
     with pytest.raises(AssertionError):
         check("-> {}")

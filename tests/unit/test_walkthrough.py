@@ -9,7 +9,7 @@ from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 @each_case("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """The output in the manual's walkthrough is real output."""
+    """Each output in the manual's walkthrough is what the command above it prints."""
     assert shown.output == output(shown.command)
 
 

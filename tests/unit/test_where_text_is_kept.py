@@ -85,7 +85,7 @@ def test_the_recordings_row_is_masked_as_it_says() -> None:
 
 
 def test_every_command_is_listed() -> None:
-    """docs/redaction.md lists each command."""
+    """docs/redaction.md lists each command, and whether it has the option `--unredacted`."""
     listed = {how: named(names) for how, names in rows("Commands")}
     assert sorted(chain(*listed.values())) == sorted(every_command(cli))
     for how, names in listed.items():

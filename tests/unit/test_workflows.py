@@ -35,13 +35,13 @@ def commands(name: str, job: str | None = None) -> list[str]:
 
 
 def test_there_are_two() -> None:
-    """The repository has two GitHub workflows."""
+    """The repository has exactly two GitHub workflows, `ci` and `release`."""
     assert sorted(WORKFLOWS) == ["ci", "release"]
 
 
 @each
 def test_what_is_run_exists(name: str) -> None:
-    """A GitHub workflow names only files that exist."""
+    """Each GitHub workflow runs only make targets and files that exist in the repository."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = {*re.findall(r"^([a-z]+):", makefile, re.MULTILINE)}
     assert commands(name)
@@ -76,7 +76,7 @@ def test_jobs_may_read_alone(name: str) -> None:
 
 
 def test_every_supported_python_is_tested() -> None:
-    """The classifiers of the package name the Python versions that CI tests."""
+    """CI tests each Python version that the classifiers of the package name."""
     matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["system"] == ["ubuntu-latest", "macos-latest"]
     prefix = "Programming Language :: Python :: "
@@ -91,7 +91,7 @@ def test_every_supported_python_is_tested() -> None:
 
 
 def test_the_action_of_this_repository_is_tried() -> None:
-    """A GitHub workflow tries acp-proxy's own action, with inputs that the action has."""
+    """The workflow `ci` runs acp-proxy's own GitHub action with inputs that the action has."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}
@@ -99,7 +99,7 @@ def test_the_action_of_this_repository_is_tried() -> None:
 
 
 def test_windows_gets_the_wheel() -> None:
-    """The GitHub workflow for Windows installs the wheel."""
+    """The GitHub job for Windows installs the wheel and tries it on a recording."""
     job = WORKFLOWS["ci"]["jobs"]["windows"]
     assert (job["runs-on"], job["needs"]) == ("windows-latest", "build")
     install, trial = commands("ci", "windows")
@@ -108,7 +108,7 @@ def test_windows_gets_the_wheel() -> None:
 
 
 def test_linux_and_macos_get_the_wheel() -> None:
-    """The GitHub workflow installs the wheel on Linux and macOS."""
+    """The GitHub job for Linux and macOS installs the wheel and records with it."""
     job = WORKFLOWS["ci"]["jobs"]["wheel"]
     assert (job["needs"], job["strategy"]["matrix"]) == (
         "build", {"system": ["ubuntu-latest", "macos-latest"]}
@@ -119,7 +119,7 @@ def test_linux_and_macos_get_the_wheel() -> None:
 
 
 def test_what_is_published_was_tested_and_attested() -> None:
-    """The release workflow tests the package before it publishes."""
+    """The release workflow checks and attests the package before it publishes it."""
     assert commands("release", "build")[0] == "make check"
     assert "make dist" in commands("release", "build")[1]
     names = [step["uses"].partition("@")[0] for step in steps("release", "publish")]

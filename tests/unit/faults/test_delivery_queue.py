@@ -31,7 +31,7 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
 
 
 def test_held_frames_are_bounded() -> None:
-    """If a fault holds back more than a megabyte of frames, the oldest frame is sent."""
+    """If a fault holds back more than a megabyte of frames, the oldest of them is sent."""
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [
@@ -46,7 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """If a fault stalls a stream, frames that another fault holds back are never sent."""
+    """If a fault stalls a stream, frames that a `reorder` fault holds back are never sent."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

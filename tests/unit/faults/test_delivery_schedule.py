@@ -67,7 +67,7 @@ def test_bytes_go_out_when_they_are_due() -> None:
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
-    """If a fault delays bytes to the client, bytes to the agent are sent immediately."""
+    """If a fault delays bytes to the client, bytes to the agent are still sent at once."""
     schedule = DeliverySchedule()
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """A report of a fired fault rule, a stall or a close adds no bytes to the faults' schedule."""
+    """In the schedule of faults, reports, stalls and closed streams add no bytes to write."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []

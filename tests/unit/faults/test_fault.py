@@ -71,7 +71,7 @@ def test_a_kind_keeps_its_state_for_each_rule_and_direction(
 
 
 def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a `duplicate` rule doubles a frame, the next rule of the fault plan gets both copies."""
+    """If a `duplicate` fault doubles a frame, the next rule of the plan counts both copies."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
 

@@ -49,7 +49,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """The filter of a fault rule, such as `turn:1`, matches a response by its request's labels."""
+    """A fault rule with `method:session/prompt` also matches the response to such a request."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """

@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """If a recording is given in place of a fault plan, the error suggests to write `-`."""
+    """If a recording is given in place of a fault plan, the error names `-` for "no plan"."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
@@ -277,14 +277,14 @@ def test_a_rule_that_is_added_moves_no_key() -> None:
 
 
 def test_equal_rules_have_different_names() -> None:
-    """Two equal fault rules get different names and different random numbers."""
+    """Two equal rules of a fault plan get different names and different random numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
 
 
 def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
-    """Two fault rules with one name are refused."""
+    """A fault plan with two rules of one name is refused, and the error quotes the name."""
     text = "[[fault]]\nkind = 'drop'\nname = 'x'\n[[fault]]\nkind = 'noop'\nname = 'x'\n"
     message = refused(tmp_path, text)
     assert message.startswith("fault[1]: name: 'x' is also the name of ")
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_limits() -> None:
-    """If a recording's fault plan is too large or too deeply nested, its readers see no rules."""
+    """If a recording's fault plan is too large or too deeply nested, it counts as without rules."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

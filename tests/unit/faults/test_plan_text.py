@@ -47,6 +47,6 @@ def test_a_whole_plan_comes_back() -> None:
 
 
 def test_the_plans_own_seed_counts() -> None:
-    """If a fault plan with a seed is written as text, the text contains the seed."""
+    """If a fault plan with a seed is written as text, the text contains this seed."""
     assert plan_text(Plan(seed=3), 4) == "seed = 3\n"
     assert plan_text(Plan()) == ""
