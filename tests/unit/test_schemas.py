@@ -70,7 +70,7 @@ def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> Non
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
-    """The schema file of a dialect contains the types of all its versions."""
+    """The package's schema file of a dialect has the types of all versions of the dialect."""
     assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
 
 

@@ -36,7 +36,7 @@ COMMANDS = dict(commands(cli))
 
 
 def test_the_readme_links_to_it() -> None:
-    """SECURITY.md links only to pages that exist."""
+    """The README links to SECURITY.md, and SECURITY.md links only to pages that exist."""
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)", PAGE):
         assert (ROOT / target).exists(), target
@@ -60,7 +60,7 @@ def test_a_file_exists(name: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(acp-proxy|inspect) [a-z]", n)})
 )
 def test_a_command_exists(name: str) -> None:
-    """Each command that SECURITY.md names accepts the named options."""
+    """Each command that SECURITY.md names exists, and has the options that are named with it."""
     words = [word for word in name.removeprefix("acp-proxy ").split() if not word.startswith("-")]
     options = {word for word in name.split() if word.startswith("-")}
     assert options <= COMMANDS[tuple(words)]
@@ -73,7 +73,7 @@ def test_a_target_of_make_exists(target: str) -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    """The limits in SECURITY.md are the limits in the code."""
+    """The limits that SECURITY.md names, such as 4 MiB and 100 levels, are those of the code."""
     assert (WHOLE_VALUE >> 20, LABEL >> 20, PLAN_FILE, DEEPEST) == (16, 4, 1_000_000, 100)
     for limit in ("more than 16 MiB", "4 MiB", "1 MB", "100 levels"):
         assert limit in PAGE

@@ -86,7 +86,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @each_case("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """A baseline made from one run of a scenario covers all findings of a second run."""
+    """A baseline of `check` from one run of a scenario covers all findings of another run."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:

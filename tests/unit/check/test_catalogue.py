@@ -79,7 +79,7 @@ def test_a_group_is_all_of_its_rules() -> None:
 
 
 def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
-    """A rule that many agents break is selected only by its own name, not by its group."""
+    """A rule of `check` that many agents break is selected only by its own name, not by group."""
     assert "tool.no-progress" not in chosen_rules(["tool"], [])
     assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
 

@@ -155,7 +155,7 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """Each recording that the table of expected findings names exists in the repository."""
+    """The tests' table of expected `check` findings names only recordings that exist."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 

@@ -302,7 +302,7 @@ def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
 
 
 def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
-    """A copy of an imported log says which tool wrote the log."""
+    """A copy of an imported log by `export` or `bundle` still says which tool wrote the log."""
     origin = log_of("zed", "times", "ending", skipped=2)
     path = text_form(tmp_path / "roof.jsonl", origin)
     run("inspect", "export", path, "-o", tmp_path / "masked.db", "--level", "private")

@@ -219,7 +219,7 @@ def test_every_command_has_help(arguments: list[str]) -> None:
 
 
 def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
-    """The environment variable ACP_PROXY_VERSION changes no command, not even with a value."""
+    """The environment variable ACP_PROXY_VERSION has no effect on commands such as `list`."""
     assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0
 
 

@@ -56,7 +56,7 @@ def test_it_writes_a_page_named_after_the_recording(
 
 
 def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
-    """Two report pages of one recording are equal byte for byte."""
+    """Two HTML pages that `report` makes of one recording are equal byte for byte."""
     for name in ("a.html", "b.html"):
         run("inspect", "report", TOUR, "-o", tmp_path / name)
     page = (tmp_path / "a.html").read_bytes()
@@ -131,7 +131,7 @@ def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
-    """The report page of a running recording contains all frames so far."""
+    """The HTML page that `report` makes of a running recording contains all frames so far."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text("so far")))
@@ -209,7 +209,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """A report page that compares two recordings masks the secrets of both."""
+    """The HTML page of `report --against` masks the secrets of both recordings."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)

@@ -52,7 +52,7 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """If ids that are keys of a JSON object differ between A and B, `diff` ignores this."""
+    """If keys of a JSON object are generated ids, `diff` pairs those of A and B in their order."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls, with and without an `apart` rule."""
+    """`diff` ignores the order of parallel tool calls, even if a rule sets their updates apart."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)

@@ -422,7 +422,7 @@ def test_one_kind_of_message_can_be_compared_apart() -> None:
 
 
 def test_an_order_is_learned_last() -> None:
-    """`diff --learn` proposes an `apart` rule only if the rule removes differences."""
+    """`diff --learn` proposes to ignore the order of an update only if this removes differences."""
     learned = rules(_raced(0, tool_first=True), _raced(1, tool_first=False))
     assert learned == Learned((), (), ("tool_call_update",), Counts())
     a, b = Run(0).tell("plan", entries=[1]), Run(1).tell("plan", entries=[2])

@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """`check` calls a recording clean if all findings are in the baseline."""
+    """`check` of a directory calls a recording clean if its findings are all in the baseline."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -246,7 +246,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
-    """`check` continues after an unreadable recording, and exits with 2."""
+    """`check` goes on with the other recordings after an unreadable one, and exits with 2."""
     path = written(tmp_path / "x.jsonl", HANDSHAKE)
     result = run("check", tmp_path / "none.db", path)
     assert result.exit_code == 2

@@ -123,8 +123,10 @@ def test_a_turn_can_be_chosen(tmp_path: Path) -> None:
     assert nothing.endswith("\nNothing.\n")
 
 
-def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`transcript` replaces an existing file only with `--force`."""
+def test_a_file_is_only_replaced_with_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`transcript -o` writes a file for its owner, and replaces one only with `--force`."""
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""

@@ -57,7 +57,7 @@ def test_the_archive_has_all_that_is_needed(tmp_path: Path) -> None:
 
 
 def test_the_same_recording_makes_the_same_archive(tmp_path: Path) -> None:
-    """Two bundles of one recording are identical, even if they were made at different times."""
+    """Two archives that `bundle` makes of one recording are identical, whenever they are made."""
     for name in ("a.zip", "b.zip"):
         run("inspect", "bundle", TOUR, "-o", tmp_path / name)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()

@@ -77,7 +77,7 @@ def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
 
 
 def test_standard_input_is_named_as_it_was(home: Path) -> None:
-    """If a recording is imported from standard input, it keeps the name in its text form."""
+    """`import` of a text form on standard input keeps the recording's name from the text form."""
     result = run_with(HEADER, "inspect", "import", "-", home=home)
     assert result.stdout == f"{home / 'x.db'}\n"
 
@@ -98,7 +98,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """If a line of a text form is wrong, `import` names the line and the mistake."""
+    """If a line of a text form is wrong, `import` names the line, and makes no database."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
     error = complaint("inspect", "import", path, home=home)

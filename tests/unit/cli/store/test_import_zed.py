@@ -68,7 +68,7 @@ def imported(entries: list[dict[str, Any]], home: Path) -> str:
 
 
 def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
-    """If a log of Zed lacks a request, its response still has the method that Zed wrote."""
+    """If a log of Zed lacks a request, `import` keeps the method that Zed wrote at its response."""
     imported(EXCERPT, home)
     with RecordingReader(home / "zed.db") as reader:
         rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))
@@ -113,7 +113,7 @@ def test_such_a_recording_comes_back(home: Path) -> None:
 
 @pytest.mark.parametrize("method", [None, 7, "", "x" * 101, "a b", "ü"], ids=repr)
 def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
-    """If a log of Zed has an invalid method for a response, the response has no method."""
+    """If a log of Zed has an invalid method at a response, `import` leaves the method out."""
     imported([entry(IN, "response", "a", method, {})], home)
     with RecordingReader(home / "zed.db") as reader:
         assert [row["method"] for row in reader.frames()] == [None]

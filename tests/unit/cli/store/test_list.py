@@ -380,7 +380,7 @@ def listed(home: Path, **environment: str) -> list[str]:
 def test_the_overview_shows_the_newest_and_the_next_command(
     home: Path, arguments: list[str]
 ) -> None:
-    """`acp-proxy` without a command lists the newest recordings."""
+    """`acp-proxy` without a command lists the newest recordings and suggests a next command."""
     for number in range(7):
         record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
@@ -433,7 +433,7 @@ def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
 
 
 def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
-    """The variable ACP_PROXY_RECORDINGS names the directory of the recordings."""
+    """If ACP_PROXY_RECORDINGS is empty, `list` looks for recordings below XDG_DATA_HOME."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
@@ -468,7 +468,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """If a text form has an impossible date, the error names the line with the date."""
+    """If a text form has an impossible date, the error of `show` names the line with the date."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
