@@ -93,6 +93,13 @@ class Visit:
             self.page.wait_for_function(ready)
         return self
 
+    def open_url(self, url: str) -> Visit:
+        """Opens a page of a server, in any case anew, and waits until it has read its recording."""
+        self.page.goto("about:blank")
+        self.page.goto(url)
+        self.page.wait_for_function("() => window.acpReport?.recording.meta?.partial === false")
+        return self
+
     def ask(self, function: str, argument: Any = None) -> Any:
         """Runs a JavaScript function in the page; returns its result, or that of its promise."""
         return self.page.evaluate(_LIMITED % function, argument)

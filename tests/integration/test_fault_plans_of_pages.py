@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-
 def test_each_plan_fires_for_its_message_alone(npm_packages: Path, tmp_path: Path) -> None:
     """A plan for a message fires once if the recording is played again: at this message."""
     plans_of = _plans(npm_packages, RECORDINGS)

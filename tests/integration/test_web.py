@@ -132,7 +132,9 @@ def test_only_this_machine_can_connect(window: RunningWindow) -> None:
     port = f"{window.port:04X}"
     sockets = [line.split() for name in ("tcp", "tcp6")
                for line in Path(f"/proc/net/{name}").read_text().splitlines()]  # fmt: skip
-    listening = [words[1] for words in sockets if words[1].endswith(f":{port}") and words[3] == "0A"]
+    listening = [
+        words[1] for words in sockets if words[1].endswith(f":{port}") and words[3] == "0A"
+    ]
     assert listening == [f"0100007F:{port}"]
 
 
@@ -354,8 +356,7 @@ def test_a_restart_keeps_port_and_token(fork_server: ForkServer, tmp_path: Path)
 
 @needs_proc
 def test_the_browser_gets_a_private_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """The browser is opened on a file that leads to the URL; no process has the token as argument.
-    """
+    """The browser is opened on a file that leads to the URL; no process has the token as argument."""
     (tmp_path / "recordings").mkdir()
     browser = tmp_path / "browser"
     browser.write_text('#!/bin/sh\ntr "\\0" "\\n" < /proc/$$/cmdline > "$HOME/opened"\n')

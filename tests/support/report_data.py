@@ -116,9 +116,7 @@ class _IndexBlock(NamedTuple):
     cells: list[int]
 
 
-def _decode_index(
-    data: bytes, texts: list[str], payloads: list[tuple[int, int]]
-) -> _IndexBlock:
+def _decode_index(data: bytes, texts: list[str], payloads: list[tuple[int, int]]) -> _IndexBlock:
     size = int.from_bytes(data[:4], "little")
     header, at = json.loads(data[4 : 4 + size]), 4 + size
     assert (header["connection"], header["channel"]) == (0, 0)

@@ -25,7 +25,6 @@ from tests.support.log_writer import (
     result,
     text,
     update,
-    write_conversation,
 )
 from tests.support.planted_secrets import ENV, SECRETS, record_planted
 from tests.support.report_data import DecodedReport, decode
@@ -36,7 +35,6 @@ from tests.support.window import Window, unlike
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.support.window import LiveTab
 
 ONLY_IN_A_WINDOW = {"step_ns", "verdict", "facts", "partial", "has_times", "index_blocks"}
 """The members of ``meta`` that a report lacks, or that depend on when the rows came."""
@@ -187,8 +185,7 @@ async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> No
 
 
 async def test_a_moved_recording_is_followed(window: Window, tmp_path: Path) -> None:
-    """If a recording gets another name in its directory, the page gets the name, and no row twice.
-    """
+    """If a recording gets another name in its directory, the page gets the name, and no row twice."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)

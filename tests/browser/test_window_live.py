@@ -1,0 +1,255 @@
+"""The page of one recording in the live window, while the recording grows and after its end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.browser.truth import told
+from tests.browser.watching import WIDE, Visit
+from tests.support.live_window import serve_window
+from tests.support.log_writer import LogWriter, handshake, request, result, text, update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from tests.browser.watching import Visitor
+    from tests.support.live_window import LiveWindow
+
+LONG_MS = 120_000
+ROWS = "() => window.acpReport?.recording.rows ?? 0"
+SEQS = """() => {
+  const { recording } = window.acpReport;
+  return Array.from({ length: recording.rows }, (_, row) => recording.numbers("seq").at(row));
+}"""
+HAS_ROWS = "(count) => (window.acpReport?.recording.rows ?? 0) >= count"
+IS_OVER = """() => {
+  const meta = window.acpReport?.recording.meta;
+  return meta && !meta.partial && !meta.summary.live;
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that has no uncaught errors at the end."""
+    context = browser.new_context(viewport=WIDE)
+    page, errors = context.new_page(), list[str]()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_default_timeout(LONG_MS)
+    yield page
+    context.close()
+    assert errors == []
+
+
+class Chat:
+    """A recorded conversation between a real recorder and an agent that sends chunks at a rate."""
+
+    def __init__(self, path: Path, rate: int, seconds: int) -> None:
+        agent = [sys.executable, "-m", "tests.agents.paced_agent", str(rate), str(seconds)]
+        words = [sys.executable, "-m", "acp_proxy", "record", "-o", str(path), "--", *agent]
+        self.chunks = rate * seconds
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        info = {"name": "test", "version": "1"}
+        self.ask("initialize", protocolVersion=1, clientCapabilities={}, clientInfo=info)
+        self.ask("session/new", cwd="/srv", mcpServers=[])
+
+    def ask(self, method: str, **params: Any) -> None:
+        """Sends a request and reads up to its answer."""
+        self.send(method, **params)
+        self.read_answer()
+
+    def send(self, method: str, **params: Any) -> None:
+        """Sends a request."""
+        assert self.process.stdin is not None
+        message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def read_answer(self) -> None:
+        """Reads lines of the agent up to an answer."""
+        assert self.process.stdout is not None
+        while b'"id"' not in self.process.stdout.readline():
+            pass
+
+    def prompt(self) -> None:
+        """Sends the prompt, after which the chunks come."""
+        self.send("session/prompt", sessionId="s", prompt=[{"type": "text", "text": "go"}])
+
+    def end(self) -> None:
+        """Leaves, as a client does that closes its end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("rate", "seconds"),
+    [
+        (1_000, 10),
+        (5_000, 5),
+        pytest.param(1_000, 60, marks=pytest.mark.soak),
+        pytest.param(5_000, 60, marks=pytest.mark.soak),
+    ],
+)
+def test_no_row_of_a_fast_chat_is_lost_or_doubled(
+    page: Page, live_window: LiveWindow, rate: int, seconds: int
+) -> None:
+    """The live window shows each frame once, in order, while an agent sends chunks at a rate."""
+    path = live_window.directory / "chat.db"
+    chat = Chat(path, rate, seconds)
+    page.goto(live_window.page("chat.db", "view=list"))
+    page.wait_for_function(HAS_ROWS, arg=5)
+    chat.prompt()
+    page.wait_for_function(HAS_ROWS, arg=chat.chunks // 10)
+    chat.read_answer()
+    chat.end()
+    page.wait_for_function(IS_OVER)
+    with RecordingReader(path) as reader:
+        seqs = [row["seq"] for row in reader.rows()]
+    assert len(seqs) > chat.chunks
+    page.wait_for_function(HAS_ROWS, arg=len(seqs))
+    assert page.evaluate(SEQS) == seqs
+
+
+def written(path: Path) -> Iterator[LogWriter]:
+    """Writes a conversation in three steps, and yields the writer after each step."""
+    with LogWriter(path) as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
+        recorder.to_client(result(1, sessionId="s"))
+        recorder.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("fix it")]))
+        yield recorder
+        for word in ("I ", "will ", "run ", "it."):
+            recorder.to_client(update("s", "agent_message_chunk", content=text(word)))
+        call = {"toolCallId": "c", "title": "pytest -q"}
+        recorder.to_client(update("s", "tool_call", status="in_progress", **call))
+        recorder.t_ns += 3 * 10**9
+        yield recorder
+        recorder.to_client(update("s", "tool_call_update", toolCallId="c", status="failed"))
+        recorder.to_client(result(2, stopReason="end_turn"))
+        recorder.end()
+        yield recorder
+        recorder.close()
+        recorder.finish()
+
+
+def test_a_page_that_was_open_equals_a_new_page_and_the_report(
+    page: Page, live_window: LiveWindow, visit: Visitor, tmp_path: Path
+) -> None:
+    """A page of the live window that saw a chat grow has the data of its report, row by row."""
+    path = live_window.directory / "chat.db"
+    steps = written(path)
+    next(steps)
+    page.goto(live_window.page("chat.db"))
+    for count in (5, 10):
+        page.wait_for_function(HAS_ROWS, arg=count)
+        next(steps)
+    assert list(steps) == []
+    page.wait_for_function(IS_OVER)
+    grown = told(Visit(page))
+    fresh = told(Visit(page).open_url(live_window.page("chat.db")))
+    report = tmp_path / "report.html"
+    command = [sys.executable, "-m", "acp_proxy", "report", str(path), "-o", str(report)]
+    subprocess.run(command, check=True, capture_output=True)
+    shown = told(visit(report))
+    for page_data in (grown, fresh):
+        assert page_data.frames == shown.frames
+        assert page_data.lines == shown.lines
+        assert page_data.texts == shown.texts
+        assert page_data.exchanges == shown.exchanges
+        assert page_data.meta["summary"]["problems"] == shown.meta["summary"]["problems"]
+        assert page_data.meta["waterfalls"] == shown.meta["waterfalls"]
+
+
+def test_a_page_survives_a_restart_of_its_server(page: Page, tmp_path: Path) -> None:
+    """A page of the live window goes on after a restart of `acp-proxy web`, without a second row.
+
+    The chosen frame stays chosen.
+    """
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    steps = written(directory / "chat.db")
+    next(steps)
+    with serve_window(directory, tmp_path / "state") as window:
+        page.goto(window.page("chat.db", "seq=4"))
+        page.wait_for_function(HAS_ROWS, arg=5)
+        next(steps)
+        page.wait_for_function(HAS_ROWS, arg=10)
+    next(steps)
+    with serve_window(directory, tmp_path / "state") as window:
+        assert window.page("chat.db").startswith(page.url.partition("&")[0])
+        page.wait_for_function(HAS_ROWS, arg=13)
+        assert list(steps) == []
+        page.wait_for_function(IS_OVER)
+        count = page.evaluate(ROWS)
+        assert page.evaluate(SEQS) == [*range(1, count + 1)]
+        assert page.evaluate("() => window.acpReport.state.seq") == 4
+
+
+def test_a_page_keeps_what_it_has_if_the_recording_is_deleted(
+    page: Page, live_window: LiveWindow
+) -> None:
+    """A page of the live window says that its recording was deleted, and keeps its rows."""
+    path = live_window.directory / "chat.db"
+    assert len([*written(path)]) == 3
+    page.goto(live_window.page("chat.db"))
+    page.wait_for_function(IS_OVER)
+    count = page.evaluate(ROWS)
+    path.unlink()
+    page.get_by_text("no longer there").wait_for()
+    assert page.evaluate(ROWS) == count
+
+
+def test_a_killed_recorder_ends_the_chat_of_a_page(page: Page, live_window: LiveWindow) -> None:
+    """A page of the live window shows all frames that a killed recorder has forwarded."""
+    path = live_window.directory / "chat.db"
+    chat = Chat(path, 200, 1)
+    page.goto(live_window.page("chat.db"))
+    page.wait_for_function(HAS_ROWS, arg=5)
+    chat.prompt()
+    page.wait_for_function(HAS_ROWS, arg=20)
+    chat.process.send_signal(signal.SIGKILL)
+    chat.process.wait(60)
+    page.wait_for_function(IS_OVER)
+    with RecordingReader(path) as reader:
+        seqs = [row["seq"] for row in reader.rows()]
+    page.wait_for_function(HAS_ROWS, arg=len(seqs))
+    assert page.evaluate(SEQS) == seqs
+
+
+def test_three_chats_in_three_tabs(browser: Browser, live_window: LiveWindow) -> None:
+    """Three pages of the live window show three growing recordings, each its own."""
+    names = ("a.db", "b.db", "c.db")
+    chats = [written(live_window.directory / name) for name in names]
+    for steps in chats:
+        next(steps)
+    context = browser.new_context()
+    pages = [context.new_page() for _ in names]
+    for tab, name in zip(pages, names, strict=True):
+        tab.goto(live_window.page(name))
+    for number, steps in enumerate(chats):
+        for _ in range(number):
+            next(steps)
+    counts = (6, 11, 16)
+    for tab, count, name in zip(pages, counts, names, strict=True):
+        tab.wait_for_function(HAS_ROWS, arg=count - 1, timeout=LONG_MS)
+        assert name.removesuffix(".db") in tab.title()
+    for steps in chats:
+        assert all(steps)
+    for tab in pages:
+        tab.wait_for_function(IS_OVER, timeout=LONG_MS)
+    assert len({tab.evaluate(ROWS) for tab in pages}) == 1
+    context.close()
