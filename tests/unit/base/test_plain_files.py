@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
-    """If a pipe or a device is given as a recording, the error says which of them it is."""
+    """If a command gets a pipe or a device as its recording, the error names the kind of file."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:
@@ -112,7 +112,7 @@ def test_the_kind_of_file_is_named(
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_every_command_refuses_a_pipe(tmp_path: Path, command: tuple[str, ...]) -> None:
     """Every command that reads a file refuses a pipe with an error of one line and exit code 2."""
     named_pipe(tmp_path / "x.db")
     place = command.index("--") if "--" in command else len(command)
@@ -136,7 +136,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
     assert {rest for _, _, rest in answers} == {f" `acp-proxy list '{home}'` shows them"}
 
 
-def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
+def test_a_recording_comes_before_a_directory_of_its_name(tmp_path: Path) -> None:
     """If a recording and a directory have the same name, a command reads the recording."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
@@ -146,7 +146,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """The error about a path that cannot be read contains the operating system's message."""
+    """If a command gets a recording's path that is too long, its error has the system's reason."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)
@@ -155,7 +155,7 @@ def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> No
 
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
-    """No command opens a pipe that has the name of a recording or of its capture log."""
+    """If a pipe has the name of a recording or of its log, commands report it, unopened."""
     with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")
@@ -173,7 +173,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
 def test_only_plain_files_are_opened(
     tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
 ) -> None:
-    """Commands open a symbolic link to a plain file."""
+    """`open_plain` opens plain files and links to plain files, and refuses pipes and devices."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
     assert kind_of(path) == kind

@@ -24,13 +24,13 @@ from tests.support.cases import each_case
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """When acp-proxy prints recorded text, it escapes invisible characters."""
+    """The function `visible` escapes invisible characters, but keeps the joiners of emoji."""
     assert visible(text) == shown
 
 
 @given(st.text())
 def test_nothing_commands_a_terminal(text: str) -> None:
-    """Text that was made safe for terminals contains no control characters."""
+    """The function `visible` leaves no control character in any text, so text is safe to print."""
     assert visible(text).replace("\u200d", "").isprintable()
 
 

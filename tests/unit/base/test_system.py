@@ -128,7 +128,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """Each command that starts no agent is tested without the functions that Windows lacks."""
+    """The tests of acp-proxy on Windows run each command that starts no agent."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -136,7 +136,7 @@ def test_every_command_that_runs_everywhere_is_inspected() -> None:
 
 
 def test_recordings_are_inspected(recordings: Path) -> None:
-    """Commands that start no agent work without the functions that Windows lacks."""
+    """On a system without the functions that Windows lacks, commands that start no agent work."""
     script = (
         f"for code, words in {INSPECT!r}:\n"
         "    found = run(*words)\n"
@@ -238,7 +238,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 
 def test_other_modules_run_on_windows() -> None:
-    """Modules that start no agent use no function that Windows lacks."""
+    """The source of modules that start no agent uses no function that Windows lacks."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()

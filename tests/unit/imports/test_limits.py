@@ -33,7 +33,7 @@ SHORT = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_too_long_is_skipped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a message in an imported log is too long, `import` still reads the next lines."""
     for module in (log_entries, embedded_json, message_lines):
         monkeypatch.setattr(module, "LONGEST", 2000)
@@ -50,7 +50,7 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
-def test_long_text_between_messages_is_no_blank_line(
+def test_long_text_between_messages_gets_one_remark(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If a very long line is between two messages of an imported log, `import` makes one remark."""
@@ -102,7 +102,7 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """If `import` joins JSON of several lines into one line, it removes only white space."""
+    """If `import` reads JSON of several lines as a message, it removes only the white space."""
     read = read_message(text)
     assert (read and read.raw) == expected
 
@@ -154,7 +154,7 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """If a message follows a bracket that encloses no JSON, `import` reports it as unreadable."""
+    """If words in a log open a bracket and never close it, `import` reports the lines as unread."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
     assert [line.raw for line in messages(entries)] == [SHORT]

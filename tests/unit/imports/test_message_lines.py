@@ -60,7 +60,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """`import` reports a line of a log that is not a message."""
+    """`import` reports a line of a log that is not a message, with its number and the reason."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
@@ -132,7 +132,7 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In an imported log, a sentence before a message shows no direction."""
+    """In an imported log, ordinary words before a message show no direction."""
     assert read_heading(prefix.encode()) is None
 
 
@@ -162,7 +162,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """`import` skips JSON after ordinary words in a line, in time proportional to the line."""
+    """`import` skips 20 000 JSON objects after an ordinary word in linear time."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

@@ -28,7 +28,7 @@ def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
 
 
 def test_the_index_has_every_paste() -> None:
-    """The tests' list of pasted logs names every log."""
+    """The index of the example logs for the tests of `import` names each of the logs."""
     names = [paste["file"] for paste in PASTES]
     assert sorted(names) == sorted(path.stem for path in DIRECTORY.glob("*.txt"))
     assert len(_READ) >= 8
@@ -36,7 +36,7 @@ def test_the_index_has_every_paste() -> None:
 
 @pytest.mark.parametrize("paste", _READ, ids=[paste["file"] for paste in _READ])
 def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
-    """`import` finds the direction of each message in a pasted log."""
+    """If a pasted log is piped to `import`, each message is recorded with its direction."""
     code, stderr = imported(paste, tmp_path)
     assert code == 0, stderr
     with RecordingReader(tmp_path / "bug.db") as reader:
@@ -50,7 +50,7 @@ def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("paste", _REFUSED, ids=[paste["file"] for paste in _REFUSED])
 def test_the_error_says_what_to_change(paste: dict[str, Any], tmp_path: Path) -> None:
-    """If a pasted log cannot be imported, the error is one line with advice."""
+    """If `import` cannot read a pasted log, its error is one line that says what to change."""
     code, stderr = imported(paste, tmp_path)
     assert code == 2
     assert stderr == f"acp-proxy: cannot read standard input as a recording: {paste['refused']}\n"

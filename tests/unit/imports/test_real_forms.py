@@ -81,8 +81,8 @@ def test_text_without_messages_has_no_format(text: bytes) -> None:
     assert source_of(text) is None
 
 
-def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
-    """In a log of JetBrains, `import` accepts lines without JSON."""
+def test_jetbrains_keeps_messages_that_are_not_json() -> None:
+    """In a JetBrains log, `import` keeps ACP lines without JSON, and skips other loggers' lines."""
     text = (
         "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
         "\tat java.base/java.lang.Thread.run\n"
@@ -126,7 +126,7 @@ def test_a_client_that_starts_again_begins_a_connection() -> None:
 
 
 def test_streams_without_a_direction_are_inferred() -> None:
-    """`import` infers directions even if both peers use the same request ids."""
+    """In a log without directions, `import` infers them even if both peers use the same ids."""
     conversation: list[tuple[Stream, dict[str, Any]]] = [
         (TO_AGENT, {"id": 1, "method": "session/prompt"}),
         (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),
@@ -143,7 +143,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """In a log of acpx, `import` skips the lines between the messages."""
+    """In a log of acpx, `import` skips acpx's own journal entries between the messages."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [

@@ -32,7 +32,7 @@ def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
-def test_only_capabilities_are_spelled_anew() -> None:
+def test_only_capabilities_are_normalized() -> None:
     """In the normal form of a handshake, `false` is left out only among the capabilities."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}

@@ -31,12 +31,12 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """acp-proxy parses a chunk of a thought like a chunk of a message."""
+    """The function `chunk_of` reads each kind of text chunk, such as thoughts and messages."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A parsed chunk has the id of the message or the summary to which it belongs."""
+    """The function `chunk_of` returns the id of the message or summary to which a chunk belongs."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -55,7 +55,7 @@ def test_the_draft_has_its_text_bare() -> None:
 
 
 def test_half_an_emoji_is_kept() -> None:
-    """If a chunk of text ends within an emoji, acp-proxy keeps half of the emoji."""
+    """If a chunk ends with half a surrogate pair, `chunk_of` keeps the half."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 
@@ -84,7 +84,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """acp-proxy treats only the known kinds of session updates as text chunks."""
+    """The function `chunk_of` returns None for any line that is not a text chunk."""
     assert chunk_of(raw) is None
 
 

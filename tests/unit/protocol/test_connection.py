@@ -36,7 +36,7 @@ def connection(transcript: str) -> Connection:
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
-    """A turn that the client has cancelled stays open until the agent ends it."""
+    """`Connection` keeps a turn that the client cancelled open until the agent ends the turn."""
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
     turn = connection(prompt).turn_of("s")
     assert turn is not None
@@ -49,7 +49,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
 
 
 def test_both_peers_number_from_zero() -> None:
-    """If both peers use one id, their requests get separate answers."""
+    """If both peers send a request with id 0, `Connection` pairs each with its own answer."""
     conversation = check("""
         -> #0 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -68,7 +68,7 @@ def test_both_peers_number_from_zero() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """acp-proxy pairs an answer with its request by the id."""
+    """`Connection` pairs answers with requests by the ids, in whatever order answers come."""
     conversation = check("""
         -> #0 a
            a, exchange 1
@@ -87,7 +87,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_id_that_is_open_twice_means_the_older_request() -> None:
-    """If two open requests have the same id, the first answer belongs to the older request."""
+    """If two open requests have one id, `Connection` pairs the first answer with the older one."""
     check("""
         -> #1 a
            a, exchange 1
@@ -106,7 +106,7 @@ def test_an_id_that_is_open_twice_means_the_older_request() -> None:
     ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
 )
 def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
-    """A request with the string id "1" is not answered by the number 1."""
+    """`Connection` does not pair a request with the id "1" with an answer with the id 1."""
     conversation = check(f"""
         -> #{asked} a
            a, exchange 1
@@ -119,7 +119,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer with an unknown id belongs to no request."""
+    """`Connection` pairs an answer with an unknown id with no request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -133,7 +133,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """An error response without an id answers no request."""
+    """`Connection` pairs an error response without an id with no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -148,7 +148,7 @@ def test_an_error_without_an_id_answers_nothing() -> None:
 
 
 def test_a_request_of_id_null_is_answered_with_null() -> None:
-    """A request whose id is null is answered by an answer whose id is null."""
+    """`Connection` pairs a request whose id is null with an answer whose id is null."""
     check("""
         -> #null a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A line that is not a message belongs to no session."""
+    """`Connection` gives no labels, such as a session, to a blank, invalid or stderr line."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -203,7 +203,7 @@ def fed(conversation: Conversation, text: str, direction: Direction) -> Transiti
 
 
 def test_a_transition_has_the_changes_of_a_message() -> None:
-    """A prompt begins a turn, and its answer ends the turn."""
+    """The result of `Connection.feed` names the turn that a message begins, updates or ends."""
     conversation = Conversation()
     asked = fed(conversation, '#1 session/prompt {"sessionId": "s"}', Direction.TO_AGENT)
     assert asked.opened is not None
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """In a JSON-RPC batch, each request is an open request of its own."""
+    """For a JSON-RPC batch, `Connection.feed` returns a transition with one for each request."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -228,7 +228,7 @@ def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
 
 
 def test_a_cancelled_request() -> None:
-    """After `$/cancel_request`, the named request counts as cancelled."""
+    """After `$/cancel_request`, an error response gives its request the outcome `cancelled`."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -247,7 +247,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """A `$/cancel_request` without the id of an open request belongs to no request."""
+    """`Connection` pairs a `$/cancel_request` with no request if no open request has its id."""
     check("""
         -> #1 a
            a, exchange 1
@@ -274,7 +274,7 @@ def test_cancelling_nothing_belongs_to_nothing() -> None:
     ],
 )
 def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
-    """In every dialect, the error code -32800 means that a request was cancelled."""
+    """If a request is answered with the error code -32800, its outcome is `cancelled`."""
     conversation = check(
         f"""
         -> #1 a
@@ -291,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """The answer to `session/new` names the session to which the request belongs."""
+    """`Connection` labels the answer to `session/new` with the session that the answer names."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -308,7 +308,7 @@ def test_session_new_is_named_by_its_answer() -> None:
 
 
 def test_a_turn_lasts_from_prompt_to_answer() -> None:
-    """After a turn has ended, messages of its session belong to no turn."""
+    """After a prompt was answered, `Connection` assigns the session's messages to no turn."""
     conversation = check("""
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
            session/update, session s
@@ -331,7 +331,7 @@ def test_a_turn_lasts_from_prompt_to_answer() -> None:
 
 
 def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
-    """A turn counts a tool call only once, even if the call has several updates."""
+    """`Connection` counts a tool call of a turn once, however many updates the call has."""
     call = '{"sessionId": "s", "update": {"sessionUpdate": "%s", "toolCallId": "%s"}}'
     first, again = call % ("tool_call", "a"), call % ("tool_call_update", "a")
     second = call % ("tool_call_update", "b")
@@ -354,7 +354,7 @@ def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
 
 
 def test_sessions_are_interleaved() -> None:
-    """Two sessions of one connection can each have an open turn."""
+    """If two sessions have open turns, `Connection` labels each message with its own turn."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "a"}
            session/prompt, exchange 1, session a, turn 1
@@ -381,7 +381,7 @@ def test_sessions_are_interleaved() -> None:
 
 
 def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
-    """If a session has two open turns, its updates belong to the newer turn."""
+    """If a session has two open turns, `Connection` assigns its updates to the newer turn."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -403,7 +403,7 @@ def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
 
 
 def test_history_belongs_to_no_turn() -> None:
-    """The history of a loaded session belongs to no turn."""
+    """`Connection` assigns the history of a loaded session to no turn."""
     conversation = check("""
         -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
            session/load, exchange 1, session s
@@ -418,7 +418,7 @@ def test_history_belongs_to_no_turn() -> None:
 
 
 def test_an_error_ends_the_turn() -> None:
-    """If a prompt is answered with an error, its turn ends without a stop reason."""
+    """If a prompt is answered with an error, `Connection` ends the turn without a stop reason."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -432,7 +432,7 @@ def test_an_error_ends_the_turn() -> None:
 
 
 def test_a_prompt_of_the_agent_begins_no_turn() -> None:
-    """A prompt begins a turn only if the client sends it."""
+    """`Connection` begins no turn for a `session/prompt` that the agent sends."""
     check("""
         <- #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s
@@ -442,7 +442,7 @@ def test_a_prompt_of_the_agent_begins_no_turn() -> None:
 
 
 def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
-    """A prompt that names no session begins a turn."""
+    """`Connection` begins a turn for a prompt that names no session."""
     conversation = check("""
         -> #1 session/prompt {}
            session/prompt, exchange 1, turn 1
@@ -459,7 +459,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """Each message about a terminal is stored with the terminal's id."""
+    """`Connection` labels requests about a terminal, and their answers, with the terminal's id."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -476,7 +476,7 @@ def test_terminals_are_followed() -> None:
 
 
 def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
-    """In ACP v2, a turn ends when the session becomes idle."""
+    """In ACP v2, `Connection` ends a turn when the session becomes idle, not at the answer."""
     state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
     conversation = check(
         f"""
@@ -500,7 +500,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """In ACP v2, the late answer to a prompt does not end the turn again."""
+    """In ACP v2, a late answer to a prompt does not move the end of the turn."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -609,7 +609,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """If two sessions have one directory, a file request belongs to the one with an open turn."""
+    """If two sessions share a directory, a file request belongs to the one with an open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -630,7 +630,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """The answer to `session/fork` belongs to the new session."""
+    """`Connection` assigns the answer to `session/fork` to the new session."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -645,7 +645,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """In ACP v1, a file request that names no session belongs to no session."""
+    """In ACP v1, `Connection` assigns a file request that names no session to no session."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}
@@ -658,7 +658,7 @@ def test_v1_files_without_a_session_have_none() -> None:
 
 
 def test_the_draft_shows_a_whole_conversation() -> None:
-    """The examples in the 1.0 draft can be read as one conversation."""
+    """`Connection` labels each message of the example conversation in the 1.0 draft."""
     conversation = Conversation()
     examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
     got = [
@@ -699,7 +699,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """After the answer to `initialize`, the dialect is known."""
+    """After `initialize` was answered, `Connection` knows both peers' names and the dialect."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1
@@ -716,7 +716,7 @@ def test_the_handshake_names_the_peers() -> None:
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
 def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
-    """The dialect is also read from the handshake with a proxy in a chain."""
+    """`Connection` reads names and dialect from `proxy/initialize` as from `initialize`."""
     conversation = check(f"""
         -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
            {method}, exchange 1
@@ -787,7 +787,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """If values in a handshake have unexpected types, the handshake can still be stored."""
+    """If values in a handshake have unexpected types, the connection's state can be stored."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -808,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """Each request of a JSON-RPC batch is paired with its own answer."""
+    """`Connection` labels a JSON-RPC batch with what its messages share, and pairs each request."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

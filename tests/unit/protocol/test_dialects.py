@@ -157,7 +157,7 @@ def test_the_result_decides(
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Some kinds of session update show that the dialect is v1."""
+    """The session updates `tool_call`, `plan` and `current_mode_update` show the dialect v1."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -169,7 +169,7 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """Some kinds of session update show that the dialect is v2."""
+    """Session updates that only ACP v2 has show that the dialect of a recording is v2."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
@@ -205,8 +205,10 @@ def test_updates_of_both(kind: str) -> None:
         ("_x/y", {"workingDirectory": "/", "content": [], "cwd": "/"}, None),
     ],
 )
-def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
-    """A method that exists in only one dialect shows that dialect."""
+def test_a_method_may_show_the_dialect(
+    method: str, params: dict[str, Any], dialect: str | None
+) -> None:
+    """A method that only one dialect has shows the dialect of a recording."""
     assert dialect_from(method, **params) == dialect
 
 
@@ -221,7 +223,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read whole, its method and kind of update show the dialect."""
+    """If a line is too large to be read, only its kind of update may show the dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -232,7 +234,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """If the params of a message are not an object, they do not show the dialect."""
+    """The function `body` returns {} if the params of a message are missing or not an object."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -293,7 +295,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """A single message that looks like another dialect does not change the dialect."""
+    """If one message is written in another dialect, the detected dialect stays the same."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -344,7 +346,7 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """As evidence of a dialect, two messages of one kind count only once."""
+    """If dialect detection sees two updates of one kind, the second adds no evidence."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 

@@ -30,7 +30,7 @@ from tests.support.cases import each_case
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """A path is within a directory even if `..` or double slashes must be resolved first."""
+    """The function `is_within` resolves `..` and double slashes before it compares a path."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -84,5 +84,5 @@ def test_a_path_outside(path: object, root: str) -> None:
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """If the directories of a session are unknown, no path counts as within them."""
+    """The function `is_within` is False for every path if no directories are given."""
     assert not is_within("/", [])

@@ -55,7 +55,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """The table of effects and `check` agree in each dialect about the requests of an agent."""
+    """The table of effects and `check` know the same requests of an agent in each dialect."""
     rules = Rules(dialect, {})
     for method, (effect, dialects) in TABLE.items():
         if effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -30,7 +30,7 @@ def test_a_line_may_need_several_chunks() -> None:
 
 
 def test_the_end_leaves_a_line_without_a_newline() -> None:
-    """At the end of a stream, bytes without a newline are one line."""
+    """At the end of a stream, `LineFramer` returns bytes without a newline as the last line."""
     framer = LineFramer()
     assert framer.finish(5) is None
     assert list(framer.feed(b"ab\r", 10, 1)) == []
@@ -39,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """When a stream is split into lines, a carriage return does not end a line."""
+    """`LineFramer` ends no line at a carriage return or a Unicode line separator."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []

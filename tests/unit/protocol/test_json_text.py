@@ -50,13 +50,13 @@ def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """The repair of truncated JSON drops half a character at the end."""
+    """If truncated JSON ends within a character, `parse_beginning` drops that character."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """Truncated JSON that ends within a number is not repaired."""
+    """`parse_or_begin` returns None for a text that is not the beginning of JSON."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -71,14 +71,14 @@ def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """A message that contains NaN can still be read."""
+    """`json_or_none` reads JSON that msgspec refuses, such as NaN or half a surrogate pair."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """`json_or_none` returns None for a line that is not JSON."""
+    """For a line that is not JSON, `json_or_none` returns None and `json_or_text` the text."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 

@@ -78,7 +78,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """acp-proxy reads a JSON-RPC message with a method and an id as a request."""
+    """Whether a line is a request, response or error is read from its members, such as `id`."""
     assert read(raw).kind is kind
 
 
@@ -168,7 +168,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In ACP v1, acp-proxy finds the session and the tool call of a message."""
+    """In ACP v1, labels such as session, tool call and terminal are read from a message."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -186,7 +186,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In ACP v2, acp-proxy finds the session of a state update."""
+    """In ACP v2, labels such as session, state and tool call are read from a message."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",
@@ -224,7 +224,7 @@ def test_draft_fields() -> None:
 
 @each_case("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """If the session id in a message is a number, acp-proxy ignores the id."""
+    """If the session id or update kind of a message is not a string, it is not used as a label."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -254,7 +254,7 @@ def test_escapes_are_decoded_in_labels() -> None:
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """acp-proxy parses each valid item of a JSON-RPC batch as a message."""
+    """Each item of a JSON-RPC batch is read as a message, and an invalid item as invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [

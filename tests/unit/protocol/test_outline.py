@@ -105,7 +105,7 @@ def test_a_batch_is_not_looked_into() -> None:
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A huge line is invalid if its first bytes do not look like a message."""
+    """A huge line is invalid, with a reason, if its first bytes do not look like a message."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 

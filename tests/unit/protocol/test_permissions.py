@@ -48,13 +48,13 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """An answer to a permission request counts as permission if it does not clearly refuse."""
+    """`read_answer` says what a permission answer decided, and whether it may allow the action."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """The kind of the chosen permission option is taken from the options in the request."""
+    """`read_answer` takes the kind of the chosen option from the options in the request."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -63,7 +63,7 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """A permission request of any form can be read; without a list, it has no options."""
+    """A permission request whose options are not a list counts as one without options."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
@@ -78,7 +78,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """A permission request with neither options nor a tool call is one of the 1.0 draft."""
+    """`is_draft` is True for a permission request that has neither options nor a tool call."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

@@ -39,12 +39,12 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """If session directories are nested, a path belongs to the innermost one."""
+    """If session directories are nested, the session of the innermost one gets a path's request."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """If the directory of a session is `/`, every path belongs to it."""
+    """If a session's directory is `/`, requests about every path belong to the session."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """In the 1.0 draft, a filter by session also finds file requests below its directory."""
+    """In the 1.0 draft, the filter `session:a` finds file requests below its own directory."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -104,7 +104,7 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """The filter `terminal:t` finds all messages about the terminal."""
+    """The filter `terminal:t` finds all messages about the terminal in a recording."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]

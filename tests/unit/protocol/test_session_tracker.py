@@ -55,13 +55,13 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """A mode update changes the mode of its session."""
+    """`Connection` knows the mode of a session, and each later change of it."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
 
 def test_a_closed_session_stays_known() -> None:
-    """acp-proxy still knows a session after it was closed."""
+    """`Connection` still knows a session after `session/close`."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -89,7 +89,7 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """If an update of a tool call has no status, the call keeps its status."""
+    """`Connection` knows the last status of each open tool call, and drops calls that ended."""
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 
@@ -106,7 +106,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """After a terminal is released, the connection forgets the terminal."""
+    """`Connection` notes the exit of a terminal's command, and forgets a released terminal."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -123,7 +123,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """If `terminal/output` reports an exit status, the command counts as ended."""
+    """If `terminal/output` has an exit status, `Connection` marks the terminal as exited."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}
@@ -145,7 +145,7 @@ def test_the_number_of_unreleased_terminals_is_bounded() -> None:
 
 
 def test_the_state_of_a_session_leaves_its_mode() -> None:
-    """If an update names no mode, the session keeps its mode."""
+    """In ACP v2, a state update that names no mode leaves the session's mode unchanged."""
     opened = """
         -> #1 session/new {"cwd": "/p"}
         <- #1 result {"sessionId": "s"}
@@ -158,7 +158,7 @@ def test_the_state_of_a_session_leaves_its_mode() -> None:
 
 
 def test_open_requests_of_the_agent_are_known() -> None:
-    """A permission request is open until it is answered."""
+    """`Connection` lists the agent's permission requests until they are answered."""
     machine = connection("""
         <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
         <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
@@ -169,7 +169,7 @@ def test_open_requests_of_the_agent_are_known() -> None:
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
-    """If a permission request announces a tool call without a status, the call is pending."""
+    """If a permission request announces a call without a status, `Connection` calls it pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
     with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
     without = asked % (1, '{"toolCallId": "d"}')
@@ -178,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """The connection also knows tool calls that name no session."""
+    """`Connection` also follows tool calls whose updates name no session."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

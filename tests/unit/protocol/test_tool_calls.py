@@ -10,7 +10,7 @@ from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
 def test_a_later_message_replaces_its_members() -> None:
-    """A message about a tool call replaces only the members that it contains."""
+    """`CallState` replaces only the members of a tool call that a later message contains."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)
     call.take({"title": None, "status": "failed", "rawInput": {}}, 2)
@@ -34,7 +34,7 @@ def test_a_message_without_a_status_leaves_the_status(status: str | None) -> Non
 
 @pytest.mark.parametrize(("null_clears", "left"), [(False, {"title": "t"}), (True, {})])
 def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, Any]) -> None:
-    """In ACP v2, null removes a JSON member of a tool call."""
+    """In ACP v2, `merge` removes a member of a tool call if an update sets it to null."""
     known = {"title": "t"}
     merge(known, {"title": None, "kind": None}, null_clears=null_clears)
     assert known == left
@@ -58,6 +58,6 @@ def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
     ],
 )
 def test_the_call_of_a_message_is_read_in_every_dialect(params: dict[str, Any]) -> None:
-    """In every dialect, the members of a tool call are found in messages about the call."""
+    """`call_of` finds the tool call in an update or permission request of each dialect."""
     assert call_of(params)["id"] == "c"
     assert call_of({"update": [], "toolCall": [], "subject": [params]}) == {}

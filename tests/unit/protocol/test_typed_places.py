@@ -35,22 +35,22 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Ids and paths are found in a line even if their keys are escaped."""
+    """A search for typed values finds the ids and paths in a JSON line, even under escaped keys."""
     assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """If ids and paths in a line are replaced, all other text stays as it is."""
+    """If `splice` replaces the ids and paths in a line, it leaves all other text as it is."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """If the text between ids and paths is converted, the ids and paths stay as they are."""
+    """`splice` can convert the text between replaced ids and paths, for example to upper case."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """A line without ids and paths is not changed by their replacement."""
+    """`splice` returns a line without ids and paths unchanged."""
     assert splice("{}", []) == "{}"

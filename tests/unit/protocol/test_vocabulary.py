@@ -147,7 +147,7 @@ def test_pointers_come_once() -> None:
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """The ids and paths in messages of all dialects are found by the table of typed values."""
+    """The table of typed values, which replays use, has the ids and paths of all dialects."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL
@@ -162,5 +162,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """If the params of a message are not an object, the message has no typed values."""
+    """`params_of` returns {} for a message whose params are missing or not an object."""
     assert params_of(message) == {}

@@ -33,21 +33,21 @@ def _hear_nothing(_: int, __: object) -> None:
 
 
 def test_ignored_signals_are_not_handled() -> None:
-    """A replay keeps ignoring a signal that was ignored when the replay started."""
+    """If a signal is ignored when `replay` starts, `replay` installs no handler for it."""
     assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
 
 
 def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay leaves a signal handler alone if something other than Python installed it."""
+    """`replay` installs no handler for a signal that code other than Python already handles."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
 
 
 def test_a_verification_handles_what_is_not_ignored() -> None:
-    """At its end, `verify` restores the signal handlers."""
+    """`verify` handles signals that were not ignored, and restores the old handlers at its end."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(signum) for signum in STOPPING]
     with handling(exit_by, signal.SIGTERM, signal.SIGHUP):
@@ -58,7 +58,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 
 
 async def test_a_handled_signal_is_received() -> None:
-    """A replay receives a signal that it handles."""
+    """If SIGHUP is ignored and both SIGHUP and SIGTERM come, a replay receives only SIGTERM."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)

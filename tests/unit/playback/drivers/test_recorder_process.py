@@ -38,7 +38,7 @@ def leave_one(what: str) -> int:
 
 @pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
 async def test_an_orphan_is_ended(what: str) -> None:
-    """`verify` ends an orphaned process of its agent by SIGTERM."""
+    """`verify` ends a process that its agent has left behind, and reports the process id."""
     with Orphans() as orphans:
         pid = leave_one(what)
         (told,) = await orphans.end(0)

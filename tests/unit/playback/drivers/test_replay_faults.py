@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """In a replay with faults, lines pass in both directions."""
+    """In a replay with the fault `noop`, all lines pass unchanged in both directions."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
@@ -145,7 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a signal ends a replay, bytes that a fault delays are still awaited for five seconds."""
+    """After SIGTERM, a replay waits at most five seconds for bytes that a fault delays."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -175,7 +175,7 @@ async def test_a_signal_counts_as_leaving_when_all_is_sent(
 async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
-    """If a fault ends the agent of a replay, earlier output is still sent."""
+    """If a fault ends the agent of a replay, the replay sends the earlier output and ends."""
     replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
     await replayed.out(b"before\nnow\n")
     assert await replayed.client_heard() == b""
@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a fault of a replay pauses the agent, lines of the client can still resume the agent."""
+    """After the fault `pause`, a replay sends again when a client's line triggers `resume`."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
@@ -210,7 +210,7 @@ async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> Non
 
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
-    """If a fault of a replay drops a request of the client, the client gets an error."""
+    """In a replay, the faults `drop` and `error-reply` keep a client's line from the replay."""
     replayed = await started(
         nursery, "error-reply where=method:m code=7 message=no", "drop where=text:gone"
     )
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """If a fault floods stderr during a replay, the client still gets the matched frame."""
+    """If the fault `stderr-flood` floods stderr in a replay, the client still gets the frame."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If more than a megabyte of a replay's faulted output waits, the agent waits, too."""
+    """If a fault delays more than a megabyte of a replay's output, the replay stops sending."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

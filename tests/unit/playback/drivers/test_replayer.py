@@ -204,7 +204,7 @@ async def test_a_last_line_without_a_newline_counts(
     assert client.replay.lines == 2
 
 
-async def test_a_source_that_breaks_has_ended(
+async def test_a_client_whose_stream_breaks_has_left(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
     """If reading from the client fails, a replay treats this as the end of the input."""
@@ -217,7 +217,7 @@ async def test_a_source_that_breaks_has_ended(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """A replay can read from and write to plain files."""
+    """`Descriptor`, the input and output of a replay, reads from and writes to plain files."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")
@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """If a replay cannot write all of its first answer, it keeps the last part for later."""
+    """If the pipe is full when a replay sends its first answer, unsent bytes are kept for later."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")

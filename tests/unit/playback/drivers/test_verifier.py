@@ -113,7 +113,9 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
     assert agent.engine.is_played_out
 
 
-async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
+async def test_the_agents_input_is_closed_after_the_last_frame(
+    record: Record, clock: MockClock
+) -> None:
     """After `verify` has sent all recorded frames, it closes the agent's input."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
@@ -130,8 +132,10 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
     assert agent.divergence_kinds == ["answered-twice"]
 
 
-async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """Five seconds after the agent's last expected message, `verify` ends."""
+async def test_five_seconds_of_silence_let_the_next_frame_go(
+    record: Record, clock: MockClock
+) -> None:
+    """If an expected message is missing, `verify` sends its next frame after 5 silent seconds."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -169,7 +173,7 @@ async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None
 
 
 async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
-    """If an agent keeps sending notifications but does not exit, `verify` ends it."""
+    """If an agent only sends endless notifications, `verify` ends it at the stall timeout."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
@@ -205,7 +209,7 @@ async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) ->
 async def test_an_agent_that_does_not_read_does_not_stop_us(
     record: Record, clock: MockClock
 ) -> None:
-    """If an agent does not read its input, `verify` still reads the agent's output."""
+    """If an agent never reads its input, `verify` reads its output, and reports a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()

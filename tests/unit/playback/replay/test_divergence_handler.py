@@ -41,7 +41,7 @@ def test_ids_stay_as_they_were_written() -> None:
 
 
 def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
-    """In v1, a replay ends a cancelled turn by answering the prompt."""
+    """A replay ends a cancelled turn with the answer in v1, and with a session update in v2."""
     assert json.loads(cancelled_answer("1", is_v2=False).data)["result"] == {
         "stopReason": "cancelled"
     }

@@ -35,7 +35,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:
-    """A replay does not count the silence before the client's first line as a stall."""
+    """In a replay, the stall timeout starts again when the replay is started."""
     replay = Replay(recorded.script(), ReplayOptions(stall_ns=5 * S))
     line = recorded.raw[1].rstrip(b"\n")
     assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
@@ -59,7 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """In a replay, the wait for a missing message starts again at input, but not at output."""
+    """In a replay, input restarts the clocks for missing messages and for stalls."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

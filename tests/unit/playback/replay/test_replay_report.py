@@ -130,7 +130,7 @@ def test_recorded_text_cannot_break_the_xml() -> None:
 
 
 def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
-    """The JUnit report of a replay has a case for each session that diverged."""
+    """The JUnit report of a replay has a case for each diverged session and one for the verdict."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")

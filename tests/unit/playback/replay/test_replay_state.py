@@ -78,7 +78,7 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """A replay distinguishes invalid bytes, even if they look equal when they are shown."""
+    """For a replay, lines with different invalid bytes differ, even if both print alike."""
     result = Comparison(recorded).compare(21, b"half a \xfe")
     assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 

@@ -78,7 +78,7 @@ def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """If a replay replaces `/a` by `/b`, it does not replace the new `/b` by something else."""
+    """If `/a` becomes `/b`, and `/b` becomes `/c`, a replay turns `/a` in a text into `/b` only."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -130,7 +130,7 @@ def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> No
 
 
 def test_sessions_are_swapped() -> None:
-    """If two recorded sessions are swapped, a replay assigns each live id to the other session."""
+    """If a replay swaps two recorded sessions, each live id means the other recorded session."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]

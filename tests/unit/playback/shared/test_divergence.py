@@ -32,7 +32,7 @@ FOLLOWS = evolve(AGAIN, rank=Rank.CASCADE, line=None, near_misses=())
 EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
-def test_ranks() -> None:
+def test_only_the_first_divergence_of_a_session_is_primary() -> None:
     """In a replay, only the first divergence of a session is primary; later ones follow from it."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
@@ -68,7 +68,7 @@ def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
-    """After a thousand divergences, a replay keeps only primary divergences."""
+    """After 1000 divergences, a replay keeps only primary ones, and counts those left out."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")

@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """A value that a replay shows without its message is masked as it is in the message."""
+    """If a replay prints one value of a message, it masks the value as within the message."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result

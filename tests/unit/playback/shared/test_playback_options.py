@@ -19,7 +19,7 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """With pacing, a replayed frame is due a scaled and limited gap after the frame before."""
+    """`Pacing` scales and limits a recorded gap, and adds it to the time of the live message."""
     assert pacing.due(1000, 200, 250) == due
 
 

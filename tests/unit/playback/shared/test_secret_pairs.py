@@ -69,7 +69,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """In a replay, a live peer may repeat a marker in place of its secret."""
+    """In a replay, a peer may send a marker that it was sent back in place of the secret."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))
@@ -78,6 +78,6 @@ def test_a_recorded_marker_stands_for_itself_besides() -> None:
 
 
 def test_only_a_text_with_a_marker_has_a_secret() -> None:
-    """A recorded text has a secret if it contains a complete marker."""
+    """The function `has_secret` is True only for a text that contains a complete marker."""
     assert has_secret(f"a {A}")
     assert not any(has_secret(value) for value in ("a", "[redacted:", 1, None, [A]))

@@ -55,7 +55,7 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
         {"unknown": 1},
     ],
 )
-def test_everything_else_counts(change: dict[str, Any]) -> None:
+def test_a_different_action_is_not_permitted(change: dict[str, Any]) -> None:
     """`verify` does not repeat a recorded permission if the action's kind, path or input differ."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
@@ -119,7 +119,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """`verify` repeats a recorded permission only for the same terminal."""
+    """`verify` repeats a recorded permission only if the request shows the same terminal."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)

@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` knows whether the agent has made all recorded requests before a frame."""
+    """`verify` knows whether the agent has made all requests that were recorded before a frame."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)

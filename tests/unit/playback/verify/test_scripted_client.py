@@ -48,7 +48,7 @@ def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> l
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """In `ScriptedClient`, no session waits for messages of another session."""
+    """`ScriptedClient`, the client that `verify` plays, goes on in a session while others wait."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []
@@ -72,7 +72,7 @@ def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> No
 
 
 def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
-    """`ScriptedClient` ends when the agent ends."""
+    """`ScriptedClient` ends at the agent's end of output, or at the end of the recording."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]
@@ -85,7 +85,7 @@ def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscri
 
 
 def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
-    """`ScriptedClient` ignores a line of the agent before its newline."""
+    """`ScriptedClient` does nothing with the first part of a line before the newline comes."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

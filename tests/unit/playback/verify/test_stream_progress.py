@@ -70,7 +70,7 @@ def test_updates_of_the_draft_are_counted() -> None:
 
 
 def test_other_methods_are_not_read() -> None:
-    """A chunk counts as text for `verify` only within a session update."""
+    """`verify` does not count the text of a chunk if the method is not `session/update`."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 

@@ -66,7 +66,7 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """`verify` waits for an optional message for five times the recorded silence, within limits."""
+    """`verify` waits for an optional message for 5 times the recorded silence, within limits."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
