@@ -73,14 +73,14 @@ def test_frames_around_a_frame(
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` marks the answer to the given request."""
+    """`log --around` knows the frame number of the answer to the given request."""
     assert pair_of(row_of(story, 6)) == 15
     assert pair_of(row_of(story, 16)) is None
     assert pair_of(row_of(story, 23)) is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """If a frame number of `log --seq` does not exist, the error names the last frame."""
+    """`log --seq` prints the frame of a number; for an unknown number, its error names the last."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -89,7 +89,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """The option `--turn` selects the frames from a prompt to its answer."""
+    """The option `--turn` of `log` selects the frames from a prompt to its answer."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; number of turns: 1$"):
@@ -97,7 +97,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """In a running recording, `--turn` may name a turn that has not begun yet."""
+    """If a turn has not begun yet, `--turn` of `log` matches nothing in a running recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -121,7 +121,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """The option `--session` accepts the start of a session id."""
+    """The option `--session` of `log` accepts the start of a session id."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -140,14 +140,14 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
 def test_an_ambiguous_or_unknown_session_is_an_error(
     tmp_path: Path, sessions: list[str], start: str, answer: str
 ) -> None:
-    """If `--session` fits several sessions, the error names some of them."""
+    """If `--session` of `log` fits no or several sessions, the error names some of them."""
     path = record_sessions(tmp_path / "x.db", *sessions)
     with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
         of_session(reader, start)
 
 
 def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
-    """If a recording has no sessions, the error about `--session` says so."""
+    """If a recording has no sessions, the error about `--session` of `log` says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -241,7 +241,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter matches nothing, a hint suggests a similar filter."""
+    """If a filter matches no frame, a hint on stderr suggests a similar filter that matches."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"
@@ -253,7 +253,7 @@ def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | N
 def test_each_command_says_that_nothing_matches(
     path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """If a filter matches nothing, each command reports this on stderr."""
+    """If a filter matches nothing, each command that takes filters says so once, on stderr."""
     monkeypatch.chdir(path.parent)  # `report` writes a file
     result = run(*words_for(command, path), "session:ses2")
     assert "; did you mean session:ses_2?" in result.stderr

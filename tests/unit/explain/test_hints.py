@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If a tool call reuses an id, the frames with this id from then on belong to this call."""
+    """If a later tool call reuses an id, `CallSpans` returns the range of frames of each call."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """If two tool calls have one id, the SQL view of tool calls has a row for each."""
+    """The SQL view `tool_calls` of a recording has a row for each of two calls with one id."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """If a huge line ends with a final status, the status ends the tool call of the line."""
+    """`CallSpans` finds a final status of a tool call even at the end of a huge line."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

@@ -43,7 +43,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
-    """A response that answers no request does not end or begin a silence for `show`."""
+    """For `show`, a response that answers no request neither ends nor begins a silence."""
     waits = waits_after(
         (0, "to-client", frame("#7 result 1")),
         (1, "to-agent", frame('#8 error {"code": 1}')),

@@ -53,7 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """In JSON output about an imported log, missing values are null."""
+    """In JSON output about an imported log, values that the log lacks are null."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """If the times of an imported log are unknown, commands say why."""
+    """If an imported log lacks times, commands say why they print no times or durations."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: the recording was imported from zed, which has none"
     untimed = a_recording(Origin("lines", inferred_times=1))
@@ -100,14 +100,14 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """If a log only has the form of acpx's log, commands do not name acpx as its source."""
+    """If an imported log only has the form of an acpx log, `show` says "in the form of acpx"."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """Commands name the source of an imported log, its gaps and the data that were inferred."""
+    """`show` names the source of an imported log, its missing data and the inferred data."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

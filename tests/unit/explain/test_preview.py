@@ -28,7 +28,7 @@ def update(kind: str, /, **fields: Any) -> str:
 
 
 def test_a_prompt_is_its_text() -> None:
-    """The preview of a prompt shows an image by its type and size."""
+    """The preview of a prompt in `log` has its text, and images and links in brackets."""
     blocks = [
         {"type": "text", "text": "Look at"},
         {"type": "image", "mimeType": "image/png", "data": "AAAA" * 100},
@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The preview of a prompt is its text."""
+    """`prompt_text` returns a prompt's text, and for audio its type and size in brackets."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -51,7 +51,7 @@ def test_the_text_of_a_prompt_is_returned_alone() -> None:
 
 
 def test_a_chunk_is_its_kind_and_text() -> None:
-    """The preview of a chunk contains the chunk's text."""
+    """The preview of a chunk in `log` contains the chunk's kind and text."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
     assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
@@ -62,7 +62,7 @@ def test_a_chunk_is_its_kind_and_text() -> None:
 
 
 def test_a_tool_call_is_its_title_and_status() -> None:
-    """The preview of a tool call contains its title and status."""
+    """The preview of a tool call in `log` contains its title and status."""
     content = [{"type": "content", "content": {"type": "text", "text": "3 files"}}]
     assert (
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """The preview of a permission request lists its options."""
+    """The preview of a permission request lists its options, and of an answer the choice."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -125,8 +125,8 @@ def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
-def test_files_and_terminals() -> None:
-    """The preview of a file request has the path."""
+def test_file_and_terminal_requests_are_described() -> None:
+    """The preview of a file request has its path, and that of a terminal request its command."""
     read, write = "fs/read_text_file", "fs/write_text_file"
     assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
     assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
@@ -145,7 +145,7 @@ def test_files_and_terminals() -> None:
 
 
 def test_secrets_of_the_environment_are_not_shown() -> None:
-    """Previews leave out the values of variables and headers."""
+    """Previews in `log` leave out the values of environment variables and headers."""
     server = {"name": "x", "command": "c", "args": [], "env": [{"name": "KEY", "value": "secret"}]}
     headers = [{"name": "Authorization", "value": "secret"}]
     remote = {"type": "http", "name": "y", "url": "https://example.com", "headers": headers}
@@ -172,7 +172,7 @@ def test_capabilities_are_named_if_they_are_on() -> None:
 
 
 def test_an_error_is_its_code_and_message() -> None:
-    """The preview of an error contains its code and message."""
+    """The preview of an error response in `log` contains its code and message."""
     raw = b'{"id":1,"error":{"code":-32601,"message":"\\"Method not found\\": x"}}'
     assert preview(raw, "error", "x") == '-32601 "Method not found": x'
     assert preview(b'{"id":1,"error":"broken"}', "error", "x") == "? broken"
@@ -231,7 +231,7 @@ def test_an_unexpected_shape_is_shown_by_its_members() -> None:
 
 
 def test_what_a_strict_decoder_refuses_is_described() -> None:
-    """JSON that strict decoders refuse still has a preview."""
+    """A message with NaN or half a surrogate pair still has a preview in `log`."""
     raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
     assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
     assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"
@@ -260,7 +260,7 @@ def test_a_frame_that_was_cut_off_is_described() -> None:
 
 
 def test_text_is_cut() -> None:
-    """A preview of a message has at most 2000 characters."""
+    """A preview of a message in `log` has at most 2000 characters."""
     assert len(show("session/prompt", "request", prompt=[{"text": "x" * 5000}])) == 2000
     assert len(show("session/prompt", "request", prompt=[{"text": "\x1b" * 5000}])) == 2000
 
@@ -276,7 +276,7 @@ def test_text_is_cut() -> None:
     ],
 )
 def test_base64_within_text_is_hidden(text: str) -> None:
-    """Previews of messages hide base64 within other text."""
+    """Previews of messages in `log` hide base64 within other text."""
     shown = update("agent_message_chunk", content={"type": "text", "text": text})
     assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 
@@ -293,13 +293,13 @@ def test_base64_within_text_is_hidden(text: str) -> None:
     ],
 )
 def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
-    """Previews escape control characters."""
+    """Previews of messages in `log` escape control characters."""
     assert plain(text) == shown
     assert visible("a\nb") == "a\\nb"
 
 
 def test_any_depth_is_shown() -> None:
-    """Content that is nested very deeply has a preview."""
+    """If a prompt is nested about a thousand levels deep, its preview raises no error."""
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")

@@ -208,7 +208,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """`stats` assigns a cost from before the first turn of a loaded session to no turn."""
+    """If a loaded session already had costs, `stats` assigns these to none of its turns."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -269,5 +269,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """Commands print only token counts that the agent reported."""
+    """`stats` prints only those token counts and costs that the agent reported."""
     assert [*token_facts(tokens)] == facts

@@ -49,7 +49,7 @@ def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
 
 
 def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
-    """An exported test of one turn keeps the setup of the turn's session."""
+    """`export --format pytest` of one turn keeps the setup of the turn's session."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -81,7 +81,7 @@ def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
 
 
 def test_other_sessions_are_dropped() -> None:
-    """An exported test of one session leaves out all other sessions."""
+    """`export --format pytest` of a turn leaves out the frames of all other sessions."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -100,7 +100,7 @@ def test_other_sessions_are_dropped() -> None:
 
 
 def test_a_loaded_session_keeps_its_history() -> None:
-    """An exported test keeps the history of a loaded session."""
+    """`export --format pytest` of a turn keeps the history of the turn's loaded session."""
     check(
         """
         + -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -116,7 +116,7 @@ def test_a_loaded_session_keeps_its_history() -> None:
 
 
 def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
-    """An exported test of a turn keeps requests without a session that were sent in the turn."""
+    """`export --format pytest` of a turn keeps requests without a session sent in the turn."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """If an exported test keeps a frame, it keeps the invalid and stderr lines after it, too."""
+    """`export --format pytest` keeps invalid and stderr lines after each frame that it keeps."""
     check(
         """
         + <- oops, of the handshake
@@ -159,7 +159,7 @@ def test_stray_lines_follow_the_frame_before_them() -> None:
 
 
 def test_a_batch_is_kept_whole() -> None:
-    """An exported test keeps a JSON-RPC batch whole."""
+    """`export --format pytest` of a turn keeps all of a JSON-RPC batch that ends the turn."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -175,7 +175,7 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """An exported test of a forked session keeps the opening of the session that was forked."""
+    """`export --format pytest` of a forked session keeps the opening of the original session."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -192,7 +192,7 @@ def test_a_fork_keeps_the_opening_of_its_origin() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """An exported test of a turn that never ended keeps all frames after the prompt."""
+    """`export --format pytest` of a turn that never ended keeps all frames after the prompt."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}

@@ -244,7 +244,7 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
-    """After an agent has ended, `show` does not call the agent silent."""
+    """If an hour passes after the agent's exit, `show` does not call the agent silent."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
@@ -387,7 +387,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """`show` says of each request in a JSON-RPC batch who has to answer it."""
+    """If a request in a JSON-RPC batch is answered after an hour, `show` reports the silence."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR

@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """If a file request fits two open tool calls, `audit` marks all three as perhaps the same."""
+    """If a file request fits two open tool calls, `audit` says that it may belong to either."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -264,7 +264,7 @@ def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """In ACP v2, `audit` lists terminal updates as commands."""
+    """In ACP v2, `audit` lists the commands that terminal updates of the agent report."""
     conversation = Talk("v2")
     conversation.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -327,7 +327,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """`audit` lists a request with an unknown method as an action of the kind `other`."""
+    """`audit` lists a request of the agent with an unknown method as an action of kind `other`."""
     conversation = Talk()
     conversation.asks("fs/delete", {}, path=A)
     conversation.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -338,7 +338,7 @@ def test_requests_of_unknown_methods() -> None:
 
 
 def test_the_members_of_a_batch() -> None:
-    """`audit` reads each message of a JSON-RPC batch."""
+    """`audit` lists an action for each file request in a JSON-RPC batch."""
     conversation = Talk()
     paths = [f"{CWD}/{name}" for name in "ab"]
     conversation.to_client(
@@ -378,7 +378,7 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """`audit` lists the directory of each session."""
+    """`audit` lists the directories and MCP servers of a session, without the servers' secrets."""
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[

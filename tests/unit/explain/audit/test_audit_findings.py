@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """`audit` has no finding about an action that was permitted."""
+    """`audit` has no findings if every write and command of the agent was permitted first."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -298,7 +298,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """`audit` escapes control characters in titles and paths."""
+    """If paths or commands have control characters, findings of `audit` print no such character."""
     conversation = Talk()
     conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = conversation.findings()["never-asked"]

@@ -41,7 +41,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """`audit` resolves `..` in paths without looking at the disk."""
+    """`audit` finds whether a path is in the session's directory without looking at the disk."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown

@@ -42,12 +42,12 @@ diff --git a/query.sql b/query.sql
     ],
 )
 def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[int, int]) -> None:
-    """In the preview of a diff, a moved line does not count as added or removed."""
+    """In the preview of a diff, `log` counts added and removed lines, but no moved line."""
     assert changed_lines(old, new) == changed
 
 
 def test_the_lines_of_a_patch_are_counted() -> None:
-    """In the preview of a patch, file names do not count as changed lines."""
+    """In the preview of a patch, `log` counts changed lines, but not those with file names."""
     assert patch_lines(PATCH) == (3, 4)
     assert patch_lines("-a\n+b\n c") == (1, 1)
     assert patch_lines("") == (0, 0)
@@ -79,5 +79,5 @@ def test_the_lines_of_a_patch_are_counted() -> None:
     ],
 )
 def test_a_diff_is_described(block: dict[str, Any], shown: str) -> None:
-    """The preview of a diff names the file that it creates, deletes, moves or changes."""
+    """In the preview of a diff, `log` names the file that is created, deleted, moved or changed."""
     assert diff(block) == shown

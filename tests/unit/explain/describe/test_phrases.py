@@ -28,13 +28,13 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """Commands print a number of bytes with at most three digits and a unit."""
+    """`byte_size` writes a number of bytes with at most three digits and a unit, such as kB."""
     assert byte_size(count) == shown
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 100])
 def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
-    """In place of base64, a preview shows the size of the decoded data."""
+    """Where `log` hides base64, it prints the size of the decoded data."""
     text = base64.b64encode(bytes(count)).decode()
     assert decoded_size(text) == decoded_size(text.rstrip("=")) == byte_size(count)
 
@@ -56,7 +56,7 @@ def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
     ],
 )
 def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> None:
-    """In place of binary data, a preview shows the media type that stands beside the data."""
+    """Instead of the binary data of an image, `log` prints its media type and size."""
     assert media(value) == shown
 
 
@@ -72,7 +72,7 @@ def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> Non
     ],
 )
 def test_base64_is_hidden(text: str, shown: str) -> None:
-    """Previews of messages hide base64 text."""
+    """`log` hides base64 text in the previews of messages."""
     assert without_base64(text) == shown
 
 
@@ -89,13 +89,13 @@ def test_base64_is_hidden(text: str, shown: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    """Previews of messages do not hide paths that look like base64."""
+    """`log` does not hide paths, hashes and words that look like base64."""
     assert without_base64(text) == text
     assert not is_base64(text)
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """If a long text is cut within base64, a short piece of base64 before the cut is left out."""
+    """If a preview of `log` ends within base64, it leaves out a short first piece of the base64."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

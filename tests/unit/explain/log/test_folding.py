@@ -105,7 +105,7 @@ def test_any_other_row_ends_a_run(between: Row) -> None:
     ids=lambda odd: next(iter(odd)),
 )
 def test_odd_chunks_are_not_folded(odd: Row) -> None:
-    """`log` does not join chunks that are not text."""
+    """`log` prints an unusual chunk, such as one that a fault changed, on a line of its own."""
     given = [row(n, chunk("a"), **(odd if n == 3 else {})) for n in range(1, 6)]
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 

@@ -39,7 +39,7 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """A sequence diagram has an arrow for each message and a note for each event."""
+    """The diagram of `export --format mermaid` has arrows for messages and notes for events."""
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -75,7 +75,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
-    """A sequence diagram has one arrow for consecutive chunks."""
+    """The diagram of `export --format mermaid` draws consecutive chunks as a single arrow."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))
@@ -121,7 +121,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In a sequence diagram, a message that a fault added comes from acp-proxy."""
+    """In the diagram of `export --format mermaid`, acp-proxy sends what a fault made up."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -191,12 +191,12 @@ def test_two_sessions_are_named() -> None:
     ],
 )  # fmt: skip
 def test_what_means_something_is_an_entity(text: str, written: str) -> None:
-    """A sequence diagram writes special characters of Mermaid as numeric entities."""
+    """The diagram of `export --format mermaid` escapes special characters of Mermaid."""
     assert escaped(text) == written
 
 
 def test_a_long_text_is_cut() -> None:
-    """A sequence diagram cuts a long text."""
+    """The diagram of `export --format mermaid` cuts a long text of a message."""
     assert escaped("x" * LONGEST) == "x" * LONGEST
     assert escaped("x" * 100) == "x" * LONGEST + "…"
     assert escaped("ab cd", 3) == "ab…"
@@ -213,7 +213,7 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 
 def test_statements_are_lines() -> None:
-    """In the source of a sequence diagram, each message is one line."""
+    """In the source of a sequence diagram, each arrow and note is one line."""
     assert arrow("A", "--x", "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

@@ -130,7 +130,7 @@ def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[
 
 
 def test_a_run_is_one_line() -> None:
-    """`log` prints joined chunks with their count, size and text."""
+    """`log` prints joined chunks on one line with their count, size and text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 1500 * MS, 57, 9000, 4, "a\nbc")
     assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
@@ -167,7 +167,7 @@ def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
 
 
 def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> None:
-    """`log` marks a frame that was not delivered completely."""
+    """`log` marks a frame without a newline, and a frame that was delivered only in part."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
         **dict.fromkeys(("method", "rpc_id", "parse_error", "request_seq"), None),

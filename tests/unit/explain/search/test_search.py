@@ -199,7 +199,7 @@ def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
-    """`search` joins the chunks that have one message id."""
+    """If the chunks of two messages alternate, `search` joins those with one message id."""
     frames = [
         *chunks("Hel", messageId="a"),
         *chunks("Good", first=2, messageId="b"),

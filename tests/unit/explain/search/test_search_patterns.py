@@ -24,7 +24,7 @@ from tests.support.cases import each_case
     ],
 )
 def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: bool) -> None:
-    """A search pattern without capital letters ignores case."""
+    """`search` ignores case if the pattern has no capital letters."""
     assert Pattern(pattern).is_in(text) == is_found
     assert Pattern(pattern).may_be_in(text.encode()) >= is_found
 
@@ -52,7 +52,7 @@ def test_case_can_be_chosen() -> None:
 def test_a_regular_expression_in_lower_case_finds_any_case(
     pattern: str, text: str, is_found: bool
 ) -> None:
-    r"""A regular expression in lower case ignores case, even if it contains `\S`."""
+    r"""A regular expression of `search` in lower case ignores case, even if it has `\S`."""
     sought = Pattern(pattern, is_regex=True)
     assert sought.is_in(text) == is_found
     assert sought.may_be_in(text.encode()) >= is_found
@@ -68,7 +68,7 @@ def test_a_regular_expression_in_lower_case_finds_any_case(
     ],
 )
 def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
-    """The error about an invalid search pattern names the column of the mistake."""
+    """If a pattern of `search` is invalid, the error names the column of the mistake."""
     with pytest.raises(BadPattern) as caught:
         Pattern(pattern, is_regex=True)
     assert str(caught.value) == message
@@ -80,7 +80,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` recognizes that a regular expression looks at the text around its match."""
+    """`search` detects whether a regular expression has assertions, such as `^` or `(?=a)`."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 

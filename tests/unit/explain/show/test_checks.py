@@ -218,7 +218,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """If the agent ends during a turn, `show` reports a problem."""
+    """`show` reports a problem if the agent ended during a turn, with its signal or exit code."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -326,7 +326,7 @@ def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: 
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """If bytes could not be delivered to a peer, `show` says that this peer was gone."""
+    """If bytes could not be delivered to a peer, `show` says how many, and that it was gone."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)

@@ -59,7 +59,7 @@ def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) -> None:
-    """`list` says who stopped the agent."""
+    """`list` describes how a recording ended, for example by a crash or a signal."""
     assert ending_words(ended(**values), reason) == words
 
 

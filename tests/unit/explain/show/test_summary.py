@@ -141,7 +141,7 @@ def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
 
 
 def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
-    """If a recording has no messages, `show` counts no errors."""
+    """If a recording has no messages, `show` counts no frames and no turns."""
     with LogWriter(tmp_path / "x.db") as recorder:
         pass
     summary = summary_of(recorder.path)
@@ -171,7 +171,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """`show` prints the first prompt on one line."""
+    """`list` prints the text of the first prompt, or nothing if its frame is not readable."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

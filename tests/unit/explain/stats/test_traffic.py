@@ -96,7 +96,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """`stats` assigns every frame to the right one of several time intervals of equal length."""
+    """`stats` counts each frame in the right one of the equal intervals of its activity column."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -115,7 +115,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """If tool calls of two sessions have one id, `stats` counts two tool calls."""
+    """`stats` counts all frames of a tool call together, but not another session's with its id."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))

@@ -96,7 +96,7 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """If the time of a frame is before the time of an earlier frame, `stats` counts no time."""
+    """If the clock goes back between two frames of a turn, `stats` counts no time between them."""
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)

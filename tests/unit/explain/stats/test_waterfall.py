@@ -150,7 +150,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at the same time, the waterfall of each shows only its own steps."""
+    """If two turns are open at once, the waterfall of `stats` for one shows only its own steps."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -164,7 +164,7 @@ def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
 
 
 def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
-    """If only one turn is open, its waterfall includes a request that names no session."""
+    """If one turn is open, its waterfall in `stats` includes a request that names no session."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(request(0, "_x/y", why="z"))
         recorder.to_agent(result(0))

@@ -125,7 +125,7 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """In a transcript, each message is one entry."""
+    """A transcript shows two messages with different ids as two entries."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -341,7 +341,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """A transcript has a section for each turn."""
+    """A transcript has a section for each turn, and one for entries outside of turns."""
     conversation = Talk()
     stop(conversation)
     conversation.prompt()
@@ -387,7 +387,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """A transcript shows two overlapping turns separately."""
+    """If turns of two sessions overlap, a transcript shows the entries of each turn together."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -448,7 +448,7 @@ def test_history_is_outside_of_turns() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """In a transcript, each message of a JSON-RPC batch is an entry."""
+    """A transcript reads each message of a JSON-RPC batch, such as the updates of a tool call."""
     conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
     completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
@@ -480,7 +480,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """If a tool call has no content, a transcript shows its raw output."""
+    """`transcript --full` shows a tool call's raw output, too, if the call has content."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})
