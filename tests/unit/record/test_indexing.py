@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder ends before all chunks are indexed, the other chunks stay in the log."""
+    """If a recorder is cancelled with a backlog of chunks, its indexer stops at once."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
@@ -102,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """A recorder knows of an open request even before the request is in the database."""
+    """`Indexing.is_open_request` also counts requests that are not in the database yet."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True

@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`until` returns as soon as a latch is set, by any thread."""
+    """`until`, with which the supervisor waits, returns as soon as a latch is set."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -332,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """If an agent has closed its own output, a recorder does not end the agent."""
+    """If client and agent have closed their ends of the pipes, a recorder lets the agent run."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True

@@ -53,10 +53,10 @@ from tests.support.cases import each_case
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
-    """acp-proxy does not mistake the runner `npx` in a command for the agent's name."""
+    """`agent_name` skips runners such as `npx` and `docker run` in an agent's command."""
     assert agent_name(shlex.split(command)) == agent
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """acp-proxy finds the agent's name even if the command names its runner many times."""
+    """`agent_name` returns a name even if a command names its runner many times."""
     assert agent_name(["env"] * 99) == "env"

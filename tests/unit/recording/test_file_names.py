@@ -84,7 +84,7 @@ def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | N
 
 
 def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ACP_PROXY_RECORDINGS names the recordings directory."""
+    """The environment variable ACP_PROXY_RECORDINGS names the recordings directory."""
     environment(monkeypatch, "/home/me", "/data", "~/rec")
     assert recordings_directory(os.environ) == "/home/me/rec"
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", "rec/../x")
@@ -103,7 +103,7 @@ def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    """If the recordings directory cannot be created, an OSError is raised."""
+    """If a file is in the place of the recordings directory, `make_private` raises OSError."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         make_private(str(tmp_path / "file" / "a"))
@@ -126,12 +126,12 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
-    """The file name of a recording has the time and the agent's name."""
+    """The default file name of a recording has the time and the agent's name."""
     assert fresh_name([command], "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 
 
 def test_fresh_names_sort_by_time() -> None:
-    """The file names of recordings sort by time."""
+    """The default file names of recordings sort by the time of their start."""
     names = [fresh_name([agent], "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
     assert names == sorted(names)
 

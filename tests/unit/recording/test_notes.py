@@ -20,7 +20,7 @@ from acp_proxy.recording.notes import changed_note, note_in_words, read_notes
     ],
 )  # fmt: skip
 def test_a_line_with_a_number_begins_a_note(text: str | None, notes: dict[int, str]) -> None:
-    """A line of a note that begins with `#42` is about frame 42."""
+    """In the text of a note, a line that begins with `#42` starts a note on frame 42."""
     assert read_notes(text) == notes
 
 

@@ -53,7 +53,7 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """If acp-proxy itself made a recording, all facts about the recording are known."""
+    """A recording that was not imported knows all facts, such as times."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only a few listed modules ask which facts an imported log lacks."""
+    """Only listed modules of the package ask which facts an imported log lacks."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -115,7 +115,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """The origin of an imported recording may lack its optional JSON members."""
+    """`read_origin` reads the stored origin of an import, also without optional members."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}

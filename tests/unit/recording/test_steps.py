@@ -119,7 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """`replay` does not take a text that names a session for the announcement of the session."""
+    """For `replay`, an update announces a session by its id, but not by a text with the id."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -150,7 +150,7 @@ def test_a_request_names_a_server(name: str) -> None:
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """acp-proxy recognizes the methods of MCP over ACP with and without an underscore."""
+    """`is_mcp` accepts the methods of MCP over ACP with and without an underscore."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

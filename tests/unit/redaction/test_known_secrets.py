@@ -36,7 +36,7 @@ def masked(known: SecretValues, text: str) -> str:
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
 def test_forms(before: str) -> None:
-    """Masking finds a known secret that is percent-encoded or in base64."""
+    """Masking finds a known secret also if it is percent-encoded, in JSON or in base64."""
     known = values(VALUE)
     assert masked(known, f"a {VALUE} b") == "a <0> b"
     assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
@@ -174,5 +174,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """Masking ignores a hash in a form that no recorder writes."""
+    """Masking ignores a line of stored hashes in a form that no recorder writes."""
     assert recognized([line], "abcd" * 3) == []

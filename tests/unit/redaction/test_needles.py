@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """A search for several needles finds every occurrence of each needle."""
+    """`Needles` finds every place of each of its needles in a text, in any case."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -26,12 +26,12 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """A search for needles accepts bytes that are not UTF-8."""
+    """`Needles` searches bytes that are not UTF-8, too."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
 
 
 def test_words_that_come_later_are_found() -> None:
-    """If a needle is added to a search, the numbers of earlier needles stay the same."""
+    """`GrowingNeedles` also finds a needle that is added after a search."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -42,13 +42,13 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """A search without needles finds nothing."""
+    """`Needles` without any needle finds nothing."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """A search for needles in UTF-8 bytes returns offsets in the decoded text."""
+    """For UTF-8 bytes, `Needles` returns offsets in the decoded text."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

@@ -29,7 +29,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """If private text is masked, known words and the root of a path stay readable."""
+    """If a private path is masked, its root, such as the first slash, stays readable."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 
@@ -40,7 +40,7 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """Masking recognizes text that was masked as private before."""
+    """`is_blanked` recognizes text that masking has replaced by letters x."""
     assert is_blanked(text) is is_one
 
 

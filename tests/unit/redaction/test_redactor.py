@@ -153,7 +153,7 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:
-    """If a password is an ordinary word, masking replaces it only beside the password's name."""
+    """If a password is an ordinary word, masking replaces it only in the password's variable."""
     used = redactor()
     env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
     line = masked(used, new_session(name="x", env=env), TO_AGENT)
@@ -181,7 +181,7 @@ def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
 
 
 def test_pieces_of_other_texts_come_in_between() -> None:
-    """Masking joins only chunks of one session."""
+    """If chunks of two sessions alternate, masking finds a secret that is split in each session."""
     used = knowing(VALUE)
     lines = [
         chunk(VALUE[:6]), chunk(VALUE[:6], session="s2"), chunk("thought", "agent_thought_chunk"),
@@ -210,7 +210,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """In v2, masking decodes the base64 of terminal output."""
+    """If a secret is split between two chunks of terminal output in base64, masking finds it."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()
@@ -260,7 +260,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """If another process continues the masking of a recording, it knows the earlier secrets."""
+    """A redactor that continues from a snapshot masks the secrets of the earlier redactor."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -329,7 +329,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Masking replaces the matches of patterns that the user chose."""
+    """Masking replaces the JSON pointers and the patterns that a user chose."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -388,7 +388,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """Masking finds the method of a large line even if the line begins with many spaces."""
+    """If a large line comes in pieces of one byte, masking still finds its method."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -434,7 +434,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """If a secret becomes known, masking searches lines again that it has searched before."""
+    """If a secret becomes known after a joint search of lines, masking searches a line again."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))

@@ -49,7 +49,7 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """The marker of a secret names the kind of the secret."""
+    """`kind_of_name` returns the kind of secret for a name, such as token for `GITHUB_TOKEN`."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None

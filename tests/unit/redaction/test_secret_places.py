@@ -49,7 +49,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     ],
 )
 def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """Masking knows by the path of a string in a message whether the string is a secret."""
+    """Masking decides by a string's path in a message whether it is a secret, such as a token."""
     assert ruling_of(path, method) == (treatment, kind)
 
 
@@ -77,7 +77,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """Masking knows by the path of a string in a message whether the string is a command."""
+    """Masking decides by a string's path in a message whether it is kept or searched as text."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 
@@ -102,7 +102,7 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """With `--redact private`, masking replaces whole strings that may be private."""
+    """With `--redact private`, texts such as titles and file contents are masked whole."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 

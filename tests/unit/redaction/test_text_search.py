@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """In a long run of equal characters, `Search` allows only a few reads of each character."""
+    """`Search` allows only nine reads of a long run of equal characters."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A pattern for lines of base64 ends before an incomplete line ending."""
+    """Masking's patterns for base64 lines and keys stop before an incomplete line ending."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

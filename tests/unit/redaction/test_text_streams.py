@@ -48,7 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a chunk contains nothing suspicious, masking remembers only its last characters."""
+    """If a chunk of text has no sign of a secret, masking keeps only its last characters."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")

@@ -78,7 +78,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """A recording counts as live while its recorder runs."""
+    """`RecordingReader` calls a recording live while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -91,7 +91,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """A frame can be read before it is in the database."""
+    """`RecordingReader` returns a frame of a running recording before it is in the database."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A reader that follows a recording knows the number of the newest frame."""
+    """After a refresh, `RecordingReader.newest` is the number of the newest frame or event."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -127,7 +127,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """If a record in a capture log is half written, a reader waits until it is complete."""
+    """If a record in a capture log is half written, `RecordingReader` skips it for now."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -179,7 +179,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """acp-proxy pairs an answer in the capture log with its request in the database."""
+    """Wherever indexing has stopped, `RecordingReader` returns the same frames and pairs."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -225,7 +225,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If a recording has ended, a refresh of its reader changes nothing."""
+    """If a recording has ended, `RecordingReader.refresh` changes nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -577,14 +577,14 @@ def record_conversation_log(path: Path) -> bytes:
 # What cannot be read
 
 
-def test_nothing_at_all(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """If the path of a recording names no file, the error says so."""
     with pytest.raises(NotARecording, match="no such file"):
         RecordingReader(tmp_path / "x.db")
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """A command refuses an empty file as a recording."""
+    """If the database of a recording is an empty file, commands say that it is empty."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")

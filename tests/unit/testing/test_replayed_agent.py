@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If any of an agent's starts fails, the pytest plugin reports the first start that failed."""
+    """If a start of an agent fails, the pytest plugin reports the first start that failed."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -150,14 +150,14 @@ def test_the_environment_has_nothing_of_ours(
 
 
 def test_it_opens_what_is_played(tmp_path: Path) -> None:
-    """With the pytest plugin, a test can open the recording that is played."""
+    """With the pytest plugin, a test can open the recording that its agent replays."""
     with agent_in(tmp_path).open() as recording:
         assert recording.path == RECORDING
         assert [turn.prompt for turn in recording.turns()] == ["hello"]
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """With the pytest plugin, a test can open the recording of a real agent."""
+    """With the pytest plugin, a test can open the recording of its real agent."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()

@@ -32,7 +32,7 @@ def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followe
 
 
 def test_each_dialect_has_its_members() -> None:
-    """`try` writes a prompt in the form of the dialect."""
+    """`try` writes `session/new` and prompts in the form of the agent's dialect."""
     assert Forms(V1).session("/w", [SERVER]) == {
         "cwd": "/w",
         "mcpServers": [{"name": "tools", "command": "/bin/tools", "args": ["--all"], "env": []}],

@@ -19,7 +19,7 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """`try --probe` counts the requests of a probe and their answers as the probe's lines."""
+    """`try --probe` notes the line numbers of a probe's requests and their answers."""
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -62,7 +62,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """`try --probe` reports a line of the agent that is not a message."""
+    """`try --probe` fails the right probe for a wrong line, such as text that is not a message."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])

@@ -58,7 +58,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """A reader of a capture log returns the recorded chunks unchanged."""
+    """A reader of a capture log returns the chunks and events that a recorder has written."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -98,13 +98,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """A capture log can be removed before it is closed."""
+    """A recorder can remove its capture log while the log is still open."""
     log.remove()
     assert not Path(log.path).exists()
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder cannot create a capture log, it discards all chunks and events."""
+    """`Log`, which stands for a capture log that cannot be created, discards all it gets."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -151,7 +151,7 @@ def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: by
 
 
 def test_anything_can_be_unpacked() -> None:
-    """The fields of an event in a capture log can be read even if their bytes are damaged."""
+    """`unpack_fields` reads the fields of an event in a capture log even if bytes are damaged."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """After a recorder has emptied its capture log, the offsets of records continue to grow."""
+    """If a recorder empties its capture log, the file shrinks, but offsets still grow."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -171,7 +171,7 @@ def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
 
 
 def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
-    """A recorder does not empty a capture log that is not yet in the database."""
+    """A recorder does not empty its capture log while the log has chunks that are not indexed."""
     log.append(TO_AGENT, 1, b"x")
     upto = log.size
     log.append(TO_AGENT, 2, b"y")
@@ -254,7 +254,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """After bytes were lost, a capture log writes a record of the gap before the next event."""
+    """After a full disk, a capture log notes the number of lost bytes before the next event."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -262,14 +262,14 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
     assert fields(broken, GAP)[0]["stderr"] == ["4"]
 
 
-def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """A recorder does not empty its capture log before the log has a record of each gap."""
+def test_a_log_with_an_unrecorded_loss_is_not_trimmed(broken: CaptureLog) -> None:
+    """A recorder does not empty its capture log before the log notes the bytes that were lost."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """If a write to a capture log fails, the recorder removes the half-written record."""
+    """If a write to a capture log fails halfway, the recorder removes the half record later."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -324,7 +324,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder writes a chunk and the records of its faults to the log in one write."""
+    """A recorder writes a chunk and the records of its faults to the log with one `write`."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -352,7 +352,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """Records of faults are written even if `--max-size` is reached; delivered bytes are not."""
+    """Records of faults are written after `record --max-size` is reached, but no chunks."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])
@@ -368,7 +368,7 @@ ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """After `--max-size` is reached, a recorder only counts further bytes."""
+    """After `record --max-size` is reached, only the number of further bytes is recorded."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
@@ -391,7 +391,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 
 def test_the_database_counts_towards_the_cap() -> None:
-    """The size of the database counts towards `--max-size`."""
+    """The size of the database counts towards the limit of `record --max-size`."""
     with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)
@@ -402,7 +402,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """If a recorder empties its capture log, `--max-size` has room again."""
+    """If a recorder empties its capture log, it records again below `--max-size`."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

@@ -26,19 +26,19 @@ from tests.support.cases import each_case
     ],
 )  # fmt: skip
 def test_sizes(text: str, expected: int) -> None:
-    """The value of an option that is a size may have a decimal or a binary unit."""
+    """A size in an option, such as `record --max-size`, may have a decimal or a binary unit."""
     assert read_size(text) == expected
 
 
 @each_case("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """The error about a wrong size in an option gives an example of a right size."""
+    """The error about a wrong size, such as in `record --max-size`, says "is not a size"."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """An option refuses a size that is too large for a floating-point number of Python."""
+    """`record --max-size` and `--keep` refuse a number with four hundred digits."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -48,13 +48,13 @@ def test_a_size_beyond_all_numbers_is_refused() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("5", 5.0), ("0", 0.0), ("0.5", 0.5), ("1e1", 10)])
 def test_seconds(text: str, expected: float) -> None:
-    """The time in the option `--grace` is a number of seconds."""
+    """The time in the option `record --grace` is a number of seconds."""
     assert read_seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
 def test_bad_seconds(text: str) -> None:
-    """An option that takes seconds refuses a negative number."""
+    """An option that takes seconds, such as `record --grace`, refuses a negative number."""
     with pytest.raises(ValueError, match="is not a time"):
         read_seconds(text)
 
@@ -89,7 +89,7 @@ def test_bad_keep(text: str) -> None:
 
 
 def test_redaction_levels() -> None:
-    """The option `--redact` accepts the levels secrets, private and none."""
+    """The option `record --redact` accepts the levels secrets, private and none."""
     levels = ["secrets", "private", "none"]
     assert [read_redaction(level) for level in levels] == levels
     with pytest.raises(
@@ -127,7 +127,7 @@ def test_a_name_can_be_printed(text: str) -> None:
 
 
 def test_seeds() -> None:
-    """The seed of faults must be a whole number of at most 64 bits."""
+    """The option `--seed` of faults accepts only whole numbers of at most 64 bits."""
     assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip
@@ -137,7 +137,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """An environment variable turns a switch on if its value is 1, true, yes or on."""
+    """An environment variable turns on a switch of `record` by 1, true, yes or on."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

@@ -21,7 +21,7 @@ def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: i
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """A line of the process table is read correctly even if a name contains a parenthesis."""
+    """The parser of `/proc/PID/stat` also reads a line if the process name has parentheses."""
     result = process(12, 4, 9, start=77)
     assert (result.pid, result.parent, result.group) == (12, 4, 9)
     assert (result.start, result.alive) == (77, True)
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """acp-proxy kills the members of a process group until it finds none in two searches."""
+    """`kill_all` kills the processes that it finds until two searches in a row find none."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
@@ -80,7 +80,7 @@ def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.M
 
 
 def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When acp-proxy kills a process group, it gives up processes that it may not signal."""
+    """`kill_all` gives up if it may not signal any of the processes that are left."""
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

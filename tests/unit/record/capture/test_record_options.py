@@ -53,7 +53,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """If an option of `record` is repeated, its last value counts."""
+    """The quick parser of `record` reads its options; if one is repeated, the last counts."""
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 
@@ -157,7 +157,7 @@ def test_faults_are_left_to_click(flag: str, value: str) -> None:
 
 
 def test_arguments_override_the_environment() -> None:
-    """If an argument of `record` overrides an environment variable, the variable is not read."""
+    """If `record` has an option as an argument, it ignores the option's environment variable."""
     environ = {"ACP_PROXY_GRACE": "nonsense", "ACP_PROXY_NAME": "a"}
     assert values(parse(["--grace", "1", "--name", "b", "x"], environ)) == {
         "command": ["x"],
@@ -185,7 +185,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """The flag of each option of `record` is derived from the name of its attribute."""
+    """Each option of `record` has a flag named like its attribute, and a help text."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

@@ -54,7 +54,7 @@ def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A recorder starts one thread for each stream."""
+    """If there is enough memory, a recorder starts all of its threads at once."""
     room = Room(large=10, small=0)
     start(relay, room, monkeypatch)
     assert len(room.begun) == 4
@@ -62,7 +62,7 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a recorder cannot start one of its threads, no other thread begins to read."""
+    """If a recorder cannot start one of its threads, it raises an error."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)
@@ -72,7 +72,7 @@ def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_ends_at_once_is_noticed(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder has memory for only some of its threads, it starts none of them."""
+    """If memory is short and a thread does not begin to run, a recorder raises an error."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

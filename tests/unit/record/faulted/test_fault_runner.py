@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """A frame that no fault rule matches is written immediately."""
+    """`record --fault` forwards a frame that no rule matches immediately."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """If a fault delays a frame, the frames after it are sent later, too, in their order."""
+    """If a `record --fault` delays a frame, later frames are delayed, too, in their order."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """If a fault delays a line, the length of the delay is recorded."""
+    """If a `record --fault` delays a line, the length of the delay is recorded."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -227,7 +227,7 @@ async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:
-    """If a fault cuts a frame into slices, each slice is written at its own time."""
+    """If `record --fault slice` cuts a frame, each slice is written at its own time."""
     connection = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -237,7 +237,7 @@ async def test_slices_come_one_by_one(clock: MockClock) -> None:
 
 
 async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
-    """Bytes that a fault delays arrive before the end of their stream."""
+    """If `record --fault latency` delays the last bytes, they arrive before the stream's end."""
     connection = play(clock, "latency latency_ms=3000")
     queue = connection.runner.queues[TO_CLIENT]
     async with trio.open_nursery() as nursery:
@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """If a fault kills the agent, earlier frames are written first."""
+    """`record --fault kill` sends SIGKILL to the agent after the earlier delayed frames."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """If no earlier bytes are delayed, a fault kills the agent after the matched frame."""
+    """`record --fault pause` sends SIGSTOP at once if no earlier bytes are delayed."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """If an agent ignores the fault `terminate`, the agent is killed after the grace time."""
+    """If an agent ignores `record --fault terminate`, it is killed after the grace time."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -288,7 +288,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
 
 
 async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
-    """If a fault ends the agent, bytes that were delayed are still delivered."""
+    """If `record --fault exit` ends the agent, bytes that were delayed are still delivered."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -301,7 +301,7 @@ async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
-    """If a fault answers a request, the peer that sent the request gets the answer."""
+    """If a `record --fault` answers a request, the sender of the request gets the answer."""
     connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """After the fault `stall`, nothing is forwarded, but everything is recorded."""
+    """After `record --fault stall`, nothing is forwarded, but everything is recorded."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -332,7 +332,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
-    """If a fault floods stderr, the matched frame is still delivered."""
+    """`record --fault stderr-flood` writes lines to stderr and delivers the matched frame."""
     connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """If the client has left, bytes that a fault delayed are recorded as undelivered."""
+    """If the client leaves, bytes that a `record --fault` delayed are recorded as undelivered."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule for responses of a method reads the requests of the other direction, too."""
+    """A fault rule for responses to `session/new` reads the requests in the other direction."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -382,7 +382,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """The summary of faults says how often each rule fired."""
+    """At its end, `record --fault` prints how often each rule fired, and the seed."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
@@ -395,7 +395,7 @@ async def test_the_summary(clock: MockClock) -> None:
 
 
 async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> None:
-    """The same fault plan, seed and frames give the same delays in every run."""
+    """With equal fault plan and seed, `replay` delays frames exactly as `record` does."""
     rules = [
         "latency latency_ms=60 jitter_ms=50",
         "duplicate probability=0.5",
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """If a recorder never starts the engine of faults, bytes are forwarded unchanged."""
+    """If a recorder never starts its engine of faults, it forwards bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -480,7 +480,7 @@ def answer(number: int) -> bytes:
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """The summary of faults warns of a fault rule that never fired."""
+    """For a fault that can never fire, `record` forwards bytes without faults, and warns."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -492,7 +492,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """A fault rule matches a line that arrives in several chunks."""
+    """A rule of `record --fault` matches a line even if it arrives in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)
@@ -510,7 +510,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """A fault rule matches a response by the method of its request."""
+    """A rule of `record --fault` matches a response by the method of its request."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -534,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a stream without fault rules, only the latest chunks are kept for other rules."""
+    """Of a direction without fault rules, `FaultRunner` keeps only the latest chunks."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -566,7 +566,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """Each line of a stream with faults is recorded as it was received."""
+    """If `record --fault drop` drops a line, the line is recorded as it was received."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -591,7 +591,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If a fault raises an exception at the end of a stream, no bytes are lost."""
+    """If a bug raises at the end of a stream with faults, the recorder loses no bytes."""
     end, made = FaultEngine.end, 0
 
     def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:

@@ -84,7 +84,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """Each example filter matches exactly the frames that the table of examples lists."""
+    """Each example of a filter matches exactly the frames in the table of expected results."""
     assert chosen(text) == expected
 
 

@@ -94,7 +94,7 @@ def test_jq_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
-    """The text form of a running recording has all frames so far."""
+    """`export` of a running recording as text has all frames so far."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -156,7 +156,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """In the text form, usual styles of JSON, such as spaces after commas, have names."""
+    """`find_style` finds the style of a frame's JSON, such as spaces, which the text form names."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style
@@ -189,7 +189,7 @@ def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
-    """If only some frames are exported as text, they keep their numbers."""
+    """If `export` writes only some frames as text, they keep their times and numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_text_form(reader, parse("kind:error or seq:20..21")))

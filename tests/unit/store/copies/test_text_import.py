@@ -207,7 +207,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """If two lines of a text form have the same number, the error calls the text form damaged."""
+    """If two rows of a database have one number, `export` as text calls it damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -243,7 +243,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """acp-proxy recognizes a text form by its header."""
+    """`is_text_form` recognizes the text form of a recording by its header."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)

@@ -39,7 +39,7 @@ def note_of(path: Path) -> str | None:
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """A note on a recording does not change the file's modification time."""
+    """`note` writes and removes a note without a change of the file's modification time."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -71,7 +71,7 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
-    """A running recording of database version 1 can be read."""
+    """Commands read a running recording of database version 1."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

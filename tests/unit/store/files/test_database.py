@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """If a command reads a recording that ends, SQLite's write-ahead log is merged later."""
+    """If a reader keeps SQLite's write-ahead log open, `fold` merges it after the reader ends."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -99,7 +99,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers in a recording's database cannot call dangerous functions."""
+    """`open_readonly` turns off SQLite's trust in views and triggers of a recording."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
@@ -171,5 +171,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """An error that quotes text of a recording is still one line."""
+    """If the error about a damaged recording quotes text with a line break, it is one line."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

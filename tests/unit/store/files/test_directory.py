@@ -36,7 +36,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
-    """A capture log without a database is listed as a recording."""
+    """`list` shows a capture log without a database as a recording."""
     record_conversation(tmp_path / "b.db")
     with LogWriter(tmp_path / "a.db"):
         pass
@@ -47,7 +47,7 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
-    """A recordings directory that does not exist counts as empty."""
+    """`list` treats a recordings directory that does not exist as empty."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 

@@ -38,12 +38,12 @@ def library(tmp_path: Path) -> Path:
     "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
 )
 def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
-    """A recording can be named by a part of its name."""
+    """A command finds a recording by a part of its name or the start of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
 
 
 def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
-    """A recording can be named by its path, with or without its suffix."""
+    """A command finds a recording by its path, with or without its suffix."""
     with LogWriter(tmp_path / "x.db") as recorder:
         assert resolve(str(recorder.log_path), library, HERE) == recorder.path
         assert resolve(str(recorder.path), library, HERE) == recorder.path
@@ -76,20 +76,20 @@ def test_a_file_of_another_tool_hides_no_recording(
 
 
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
-    """A command finds a recording by the name that it was given with `--name`."""
+    """A command finds a recording by the name given with `record --name`."""
     record_conversation(library / "file.db", id="eeff44", name="given")
     assert resolve("given", library, HERE) == library / "file.db"
 
 
 def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
-    """`latest` is the newest recording that was made in the current directory."""
+    """The name `latest` means the newest recording that was made in the current directory."""
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
 
 
 def test_latest_with_a_number_counts_back(library: Path) -> None:
-    """`latest~1` is the recording before the latest one."""
+    """The name `latest~1` means the recording before the latest one."""
     assert resolve("latest~0", library, HERE) == library / "second.db"
     assert resolve("latest~1", library, HERE) == library / "first.db"
     assert resolve("latest~1", library, Path("/nowhere")) == library / "second.db"
@@ -114,7 +114,7 @@ def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """`latest` means a recording that `verify` made only if there is no other recording."""
+    """The name `latest` means a recording by `verify` only if there is no other recording."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -149,7 +149,7 @@ def test_only_recordings_with_a_recorder_run(library: Path) -> None:
 
 
 def test_latest_skips_unreadable_recordings(library: Path) -> None:
-    """`latest` never means a broken file."""
+    """The name `latest` never means a broken file."""
     (library / "zzz.db").write_text("no database")
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
 
@@ -196,7 +196,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A recording with exactly the given name precedes one whose id begins with the name."""
+    """For a command, a recording of the given name precedes one whose id begins with it."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 

@@ -95,7 +95,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
         assert marked == [2, 4, 5, 6, 8, 9, 10, 12, 14]
 
 
-def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
+def test_a_killed_recording_is_masked_when_it_is_finished(tmp_path: Path) -> None:
     """A command that finishes a killed recording masks secrets in its earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
@@ -114,7 +114,7 @@ def texts(opened: RecordingReader) -> str:
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
-def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
+def test_a_late_secret_of_a_running_recording_is_masked(tmp_path: Path, is_indexed: bool) -> None:
     """If a secret in a running recording is recognized late, commands mask it in earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
@@ -128,8 +128,8 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
             assert opened.masked_rows is None
 
 
-def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """If a secret is recognized late, `--follow` masks the secret from that time on."""
+def test_a_follower_masks_a_late_secret(tmp_path: Path) -> None:
+    """If a secret is recognized late, a reader that follows masks it from then on."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")

@@ -74,7 +74,7 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 def test_frames_have_the_columns_of_the_contract(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The database row of a frame has its number, time, kind and session."""
+    """The indexer stores each frame with its number, time, kind and session."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "seq, stream, kind, method, rpc_id, exchange, session, turn, tool_call"
@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The database of a recording has a row for each request with its answer."""
+    """The indexer stores a row for each request with its answer, each turn and each event."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The database row of a recording has its start and its end."""
+    """The indexer updates the row of a recording with both peers' names, the exit and the end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """If a capture log's first record names a dialect, the recording has that dialect."""
+    """If a recording was started with `--dialect`, the indexer keeps that dialect."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -176,7 +176,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If many frames share a session id, the database stores the id only once."""
+    """If many frames share a session id, the indexer stores the id only once."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -188,7 +188,7 @@ def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The database stores any text, even with half a surrogate pair."""
+    """The indexer stores any text, even with half a surrogate pair."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
     with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
@@ -266,7 +266,7 @@ def test_settling_a_whole_recording_changes_nothing(
 
 
 def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a capture log has a gap within a line, the two parts become two frames."""
+    """If bytes of a line were not recorded, the indexer makes two frames of its two parts."""
     recorder.chunk(TO_CLIENT, b"before")
     recorder.chunk(TO_AGENT, b"whole ")
     recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """A record of a capture log counts as indexed only after its row is committed."""
+    """If the database is locked, the indexer still counts the read records as not indexed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -474,7 +474,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """The indexer accepts any number in an event of a capture log."""
+    """The indexer stores a capture log's events even if their numbers are huge or no numbers."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")

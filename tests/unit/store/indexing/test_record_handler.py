@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """The rows of faults are the same, however many bytes each step of indexing reads."""
+    """The indexer stores the same rows of faults, however many bytes each of its steps reads."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -114,7 +114,7 @@ def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
-    """While a record about a fault waits for its line, the capture log is kept."""
+    """While the part of a line that a fault changed is incomplete, the indexer is not finished."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\n")
         part(recorder, b"piece")
@@ -126,7 +126,7 @@ def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
-    """Commands show the faults that have fired in a running recording."""
+    """`log` and `export` have the faults that fired in a running recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         fault(recorder, delivered="none")
@@ -225,7 +225,7 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
     ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
 )
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
-    """The database row of a recording has the fault plan."""
+    """The database of a recording has the seed and the plan of its faults."""
     path = tmp_path / "x.db"
     with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
         recorder.close()

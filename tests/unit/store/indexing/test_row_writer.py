@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Frames and events of a recording share one sequence of numbers."""
+    """`RowWriter` numbers frames and events of a recording in one sequence."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -59,7 +59,7 @@ def test_frames_and_events_share_a_numbering() -> None:
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """A row has everything about its frame: its delivery, its fault, and whether it is masked."""
+    """`RowWriter` stores with a frame its delivery, its fault, and whether it is masked."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -75,7 +75,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """A large line is copied into the database in pieces."""
+    """`RowWriter` copies a large line in pieces, and again after a failed commit."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """If a commit to the database fails, the next commit writes all rows, each once."""
+    """If a commit of `RowWriter` fails, nothing is written; the next commit writes all."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """The row writer stores the indexer's state only if the indexing may be continued."""
+    """`RowWriter` stores the indexer's state only if the indexing may be continued."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1, a turn ends at the answer to its prompt."""
+    """If the dialect is set to v1, `RowWriter` ends a turn at the answer; if to v2, not."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:

@@ -56,7 +56,7 @@ def notes(reader: RecordingReader) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """The damaged bytes of a capture log are moved to a file of their own."""
+    """If a killed recorder left a damaged capture log, commands keep the bytes in `X.damaged`."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"
@@ -84,7 +84,7 @@ TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
 
 @pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
 def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
-    """The incomplete last record of a killed recorder does not count as damage."""
+    """If a recorder was killed during a write, its incomplete last record is not damage."""
     path = dead(tmp_path / "x.db", torn, at_end=True)
     with RecordingReader(path) as reader:
         assert notes(reader) == []
@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a record in a capture log has a wrong length, the rest of the log is damaged."""
+    """If a record in a capture log has a wrong length, all from there on is kept as damaged."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -107,8 +107,8 @@ def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
     assert (tmp_path / "x.db.damaged").read_bytes() == data[place:]
 
 
-def test_no_file_is_changed(tmp_path: Path) -> None:
-    """The damaged bytes of a capture log are never written over an existing file."""
+def test_damaged_bytes_replace_no_other_file(tmp_path: Path) -> None:
+    """If `X.db.damaged` exists, commands save damaged bytes of a log under another name."""
     others = tmp_path / "elsewhere"
     (tmp_path / "x.db.damaged").write_bytes(b"mine")
     (tmp_path / "x.db.damaged-2").mkdir()
@@ -122,7 +122,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """If a command was killed after it saved damaged bytes, the bytes are not saved twice."""
+    """If a command was killed after it saved a log's damaged bytes, they are not saved twice."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):
@@ -137,7 +137,7 @@ def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None
 def test_a_log_stays_if_nothing_can_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk is full, a damaged capture log is not changed."""
+    """If the disk is too full to save a log's damaged bytes, commands leave the log."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -151,7 +151,7 @@ def test_a_log_stays_if_nothing_can_be_kept(
 
 
 def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
-    """If a damaged capture log may not be changed, a warning names the damaged bytes."""
+    """If a command may not save a log's damaged bytes, a warning names them."""
     path = dead(tmp_path / "x.db")
     whole = (tmp_path / "x.db.log").read_bytes()
     (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here
@@ -177,7 +177,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
     assert [*tmp_path.iterdir()] == [log]
 
 
-def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
+def test_damaged_bytes_are_pruned_with_their_recording(tmp_path: Path) -> None:
     """`prune` deletes the file with damaged bytes together with its recording."""
     path = dead(tmp_path / "x.db")
     entry = directory.read_listed(path)
@@ -188,7 +188,7 @@ def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_people_are_told(tmp_path: Path) -> None:
+def test_list_and_show_name_the_damaged_bytes(tmp_path: Path) -> None:
     """`list` and `show` name the file with the damaged bytes of a capture log."""
     path = dead(tmp_path / "x.db")
     listed = run("inspect", "list", "--json", str(tmp_path))

@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A read of a capture log with a limit returns whole records, and at least one."""
+    """`LogReader.records` with a limit of bytes returns whole records, and at least one."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """The bytes of a line that is spread over a capture log can be read by their offsets."""
+    """`LogReader.read_segments` joins the parts of a line from a capture log."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -120,7 +120,7 @@ def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: in
 
 
 def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
-    """Foreign bytes at the end of a capture log hide no record."""
+    """If a capture log ends with foreign bytes, `LogReader` returns all its records."""
     splice(log, log.size, b"junk" * 20)
     with reader(log.path) as other:
         for _ in range(2):
@@ -155,7 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """A reader of a capture log refuses a log that begins with a different header."""
+    """`LogReader` refuses a file that does not begin like a capture log."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,

@@ -31,7 +31,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """The query for exchanges returns their method, direction and latency."""
+    """`exchanges` returns requests with their answers in the order of the requests."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """In queries of exchanges, a request is open from its time until the time of its answer."""
+    """`exchanges_open_during` returns a request from its time until its answer's time."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -56,7 +56,7 @@ def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingR
 
 
 def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
-    """Queries for events return all kinds of events or only one kind."""
+    """`events` returns all events of a recording, or only those of the given kinds."""
     every = list(recorded_events.events(chat))
     assert [event.seq for event in every] == sorted(event.seq for event in every)
     assert {event.kind for event in recorded_events.events(chat, "start", "exit")} == {
@@ -68,8 +68,8 @@ def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
     assert recorded_events.clock_origin_ns(chat) == ORIGIN_NS
 
 
-def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
-    """Queries return the turns and methods of a recording."""
+def test_turns_are_counted(chat: RecordingReader) -> None:
+    """`turns` and `turn_count` return the turns of a recording and their number."""
     turns = exchanges.turns(chat)
     assert exchanges.turn_count(chat) == len(turns) == 1
     assert isinstance(turns[0], TurnRow)
@@ -82,7 +82,7 @@ def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """The query for exchanges can select exchanges by method and outcome."""
+    """`exchanges` can return only requests of some methods, directions and outcomes."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]
@@ -92,7 +92,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """If a recording has two `initialize` requests, the handshake is the answered one."""
+    """If a recording has two `initialize` requests, `initialization` returns the answered one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))
@@ -104,7 +104,7 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
 
 
 def test_requests_to_the_client_are_counted_by_outcome(tmp_path: Path) -> None:
-    """A query counts the requests of the agent by their outcome."""
+    """`outcome_counts` counts the agent's requests of a method by their outcome."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(4):
             recorder.to_client(request(number, "fs/read_text_file"))

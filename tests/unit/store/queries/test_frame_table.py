@@ -126,7 +126,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @each_case("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A query for the frames after a number returns only the matching frames after it."""
+    """`frames` with a number returns only the matching frames after this number."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -137,7 +137,7 @@ def test_a_filter_can_start_after_a_number(path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [0, 1, 2, 3, 4])
 def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: int) -> None:
-    """A filter by session also finds the request whose answer creates the session."""
+    """The filter `session:s` also finds the request whose answer creates the session."""
     said = [
         ("to_agent", {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
         ("to_client", {"id": 1, "result": {"sessionId": "s-new"}}),
@@ -196,7 +196,7 @@ def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> Non
 
 @pytest.mark.parametrize("text", ["method:session/prompt", "call:c", "terminal:t"])
 def test_frames_are_found_by_an_index(text: str) -> None:
-    """A query by method does not read every frame of the database."""
+    """A query by method, call or terminal uses an index of the recording's database."""
     with RecordingReader(RECORDINGS[0]) as reader:
         plans: list[str] = []
         reader.connection.set_trace_callback(plans.append)
@@ -208,7 +208,7 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """A recording's number of frames includes frames that are not in the database yet."""
+    """`RecordingReader.count` also counts frames that are not in the database yet."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
@@ -241,7 +241,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If a frame's row in a database has an unknown code, acp-proxy reports damage."""
+    """If a frame's row has an unknown code, `RecordingReader` raises DamagedRecording."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -250,7 +250,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A query for a range of frames returns frames of the database and of the capture log."""
+    """`RecordingReader.heads` returns a range of frames from database and capture log."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -423,7 +423,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """If a chunk in the database has an unknown kind, acp-proxy reports damage."""
+    """If a chunk's row has an unknown code, `RecordingReader.runs` raises DamagedRecording."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

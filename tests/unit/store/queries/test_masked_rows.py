@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """A reader of a recording returns no secret, whichever data of the recording is requested."""
+    """`RecordingReader` masks every secret of an unmasked recording, whatever is read."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -73,7 +73,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """With `unredacted`, the reader of a recording masks nothing."""
+    """`RecordingReader` with `unredacted` masks nothing."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         shown = everything(reader)
@@ -153,7 +153,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """In a recording that grows, a secret keeps its marker."""
+    """If a running recording grows, `RecordingReader` masks a secret by the same marker again."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """If a recording contains no secret, the reader says that nothing is masked."""
+    """If a recording contains no secret, `RecordingReader` says that nothing is masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0

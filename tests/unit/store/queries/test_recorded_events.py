@@ -64,7 +64,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """The first of several recorded events that may have ended an agent decides who ended it."""
+    """`ended_by_itself_at` says by the order of recorded events whether an agent was stopped."""
     assert ended_by_itself_at(rows(*events)) == at
 
 

@@ -228,7 +228,7 @@ def _error(number: int) -> dict[str, Any]:
 def test_columns_that_people_filter_by_have_an_index(
     story: sqlite3.Connection, condition: str
 ) -> None:
-    """A query by method uses an index of the database."""
+    """A query by method, session, call or terminal uses an index of the database."""
     query_plan = plan(story, f"SELECT * FROM frames WHERE {condition}")
     assert "SEARCH f USING" in query_plan
     assert "SCAN" not in query_plan
