@@ -241,7 +241,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter matches no frame, a hint on stderr suggests a similar filter that matches."""
+    """If a filter of `log` matches no frame, a hint suggests a similar filter that matches."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"
@@ -291,7 +291,7 @@ def test_a_comparison_has_no_last_turn(path: Path) -> None:
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
-    """A command reports a mistake in a filter before it reads the recording."""
+    """`log` reports a misspelt key in a filter before it looks for the recording."""
     result = run("log", tmp_path / "no.db", "knid:error")
     assert "did you mean kind?" in result.stderr
 

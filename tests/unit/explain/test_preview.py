@@ -74,7 +74,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
 
 
 def test_the_files_of_a_tool_call_are_listed() -> None:
-    """The preview of a tool call lists the files that its title does not name."""
+    """The preview of a tool call in `log` lists the files that its title does not name."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -86,7 +86,7 @@ def test_the_files_of_a_tool_call_are_listed() -> None:
 
 
 def test_a_tool_call_without_more_is_its_input_and_output() -> None:
-    """If a tool call has no content, the call's preview shows its input and output."""
+    """If a tool call has no content, its preview in `log` shows its input and output."""
     given = {"command": "ls -la", "timeout": 10}
     assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
     blocks = [{"type": "text", "text": "3 files"}]
@@ -192,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """The preview of a message with an unknown method lists its JSON members."""
+    """The preview of a message with an unknown method in `log` lists its JSON members."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -205,7 +205,7 @@ def test_an_unknown_method_is_its_members() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """The preview of a JSON-RPC batch lists the methods of its messages."""
+    """The preview of a JSON-RPC batch in `log` lists the methods of its messages."""
     raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
     assert preview(raw, "batch", None) == (
         "batch of 5: notification x, request y, response, no message, no message"
@@ -215,7 +215,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_an_invalid_line_is_shown_as_text() -> None:
-    """The preview of an invalid line says why it is invalid."""
+    """The preview of an invalid line in `log` says why the line is invalid."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
@@ -223,7 +223,7 @@ def test_an_invalid_line_is_shown_as_text() -> None:
 
 
 def test_an_unexpected_shape_is_shown_by_its_members() -> None:
-    """If a message has an unexpected form, its preview lists its JSON members."""
+    """If a message has an unexpected form, its preview in `log` lists its JSON members."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
@@ -246,7 +246,7 @@ def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> N
 
 
 def test_a_huge_frame_is_described_by_its_beginning() -> None:
-    """The preview of a huge frame shows only the frame's beginning."""
+    """The preview of a huge frame in `log` shows only the frame's beginning."""
     words = "The quick brown fox. " * 500_000
     shown = update("agent_message_chunk", content={"type": "text", "text": words})
     assert shown.startswith("[the first 64 kB of 10.5 MB] agent_message_chunk: The quick brown fox")
@@ -312,7 +312,7 @@ def test_a_timeout_is_shown_with_its_signal() -> None:
 
 
 def test_an_option_may_be_an_object() -> None:
-    """The preview of a changed session option also shows a value that is an object."""
+    """The preview of a changed session option in `log` also shows a value that is an object."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

@@ -154,7 +154,7 @@ def test_each_example_has_a_preview_of_its_own() -> None:
 
 @each_case("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
-    """Each kind of session update has a function that makes its preview."""
+    """Each kind of session update has its own function that makes its preview for `log`."""
     assert kind in UPDATES
     assert updates(kind)
     for case in updates(kind):
@@ -163,7 +163,7 @@ def test_an_update_has_a_describer(kind: str) -> None:
 
 @each_case("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
 def test_content_has_a_describer(kind: str) -> None:
-    """Each type of content has a function that makes its preview."""
+    """Each type of content block has its own function that makes its preview for `log`."""
     assert kind in BLOCKS
     assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
 

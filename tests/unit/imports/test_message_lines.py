@@ -69,7 +69,7 @@ def test_any_other_line_is_named(line: str, reason: str) -> None:
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """In an imported log, blank lines and code fences between messages are skipped."""
+    """`import` skips blank lines, comments and code fences between messages of a log."""
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
     assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
@@ -78,7 +78,7 @@ def test_fences_comments_and_blanks_are_skipped() -> None:
 
 
 def test_time_and_mark_may_stand_on_the_lines_before() -> None:
-    """In an imported log, the time of a message may be on the line above it."""
+    """`import` also reads the time of a message from the line above the message."""
     text = "".join(
         f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
         for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
@@ -124,7 +124,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """In an imported log, an arrow before a message shows the direction."""
+    """`import` reads a message's direction from words or an arrow before the message."""
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -132,7 +132,7 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In an imported log, ordinary words before a message show no direction."""
+    """`import` reads no direction from ordinary words before a message."""
     assert read_heading(prefix.encode()) is None
 
 

@@ -77,7 +77,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """If an agent reuses the id of a tool call in a turn, the turn has two tool calls."""
+    """If an agent uses one tool call id twice in a turn, `Connection` counts two calls."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),

@@ -26,7 +26,7 @@ from tests.support.cases import each_case
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """In the normal form of a handshake, a capability that is false or null is left out."""
+    """`normalized` removes capabilities that are false or null from a handshake."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}

@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """A connection measures the latency of a request from the request to its answer."""
+    """`Connection` measures the latency from a request to its answer."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -168,7 +168,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """A connection lists the open requests of a direction from the oldest to the newest."""
+    """`Connection` lists the open requests of a direction from the oldest to the newest."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -500,7 +500,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """In ACP v2, a late answer to a prompt does not move the end of the turn."""
+    """In ACP v2, `Connection` does not move a turn's end if the prompt is answered later."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -517,7 +517,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """If a prompt of ACP v2 is answered with an error, its turn ends."""
+    """If a prompt of ACP v2 is answered with an error, `Connection` ends its turn."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -542,7 +542,7 @@ def test_v2_permissions_name_the_call_in_their_subject() -> None:
 
 
 def test_the_draft_reads_files_in_the_one_open_turn() -> None:
-    """In the 1.0 draft, a file request without a session belongs to the only open turn."""
+    """In the 1.0 draft, `Connection` assigns a sessionless file request to the only open turn."""
     conversation = check(
         """
         <- #1 fs/read_text_file {"path": "/a"}
@@ -568,7 +568,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """In the 1.0 draft, a file request belongs to the session whose directory contains the file."""
+    """In the 1.0 draft, `Connection` finds a file request's session by the session's directory."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}
@@ -741,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """If nothing else shows the dialect, an answer to a prompt without a stop reason means v2."""
+    """If only a prompt's answer without stop reason shows the dialect, it is v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If a dialect is forced, acp-proxy keeps it although messages show another dialect."""
+    """If a dialect is forced, `Connection` keeps it although messages show another dialect."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}

@@ -175,7 +175,7 @@ def test_updates_of_v2(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """A session update that v1 and v2 share shows neither dialect."""
+    """A session update that v1 and v2 share does not show the dialect of a recording."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -324,7 +324,7 @@ def test_a_version_of_2_needs_both_sides() -> None:
 
 
 def test_a_refused_request_shows_nothing() -> None:
-    """If the agent does not know the method of a request, the request shows no dialect."""
+    """A request whose method the agent does not know is not used to detect the dialect."""
     login = asked("auth/login", methodId="m")
     refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
     assert found_by(login) == (V2, "method auth/login")
@@ -332,7 +332,7 @@ def test_a_refused_request_shows_nothing() -> None:
 
 
 def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
-    """After the first turn has ended, no message changes the dialect."""
+    """After the first turn has ended, no message changes the detected dialect."""
     start = asked("initialize", protocolVersion=1), BARE_RESULT
     evidence = evidence_of(*start, *V1_TURN)
     assert evidence.is_complete

@@ -273,7 +273,7 @@ def test_an_empty_batch_has_a_reason() -> None:
 
 
 def test_a_batch_within_a_batch_is_invalid() -> None:
-    """A JSON-RPC batch within a JSON-RPC batch is invalid."""
+    """A JSON-RPC batch within a JSON-RPC batch is read as an invalid message."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")
 

@@ -111,7 +111,7 @@ def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
-    """In the 1.0 draft, an exported test of a turn has no file requests of the other turn."""
+    """In the 1.0 draft, `export --format pytest` of a turn has no file request of another."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
         kept = trim(reader.heads(), exchanges, turns(reader)[:1])

@@ -95,7 +95,7 @@ def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str,
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """At the end of a turn, the connection forgets finished tool calls, and keeps open ones."""
+    """At a turn's end, `Connection` forgets finished tool calls and keeps open ones."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -134,7 +134,7 @@ def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
-    """A connection remembers at most a thousand unreleased terminals."""
+    """`Connection` remembers at most a thousand unreleased terminals."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
         for n in range(1_200)

@@ -24,7 +24,7 @@ def test_a_later_message_replaces_its_members() -> None:
 
 @pytest.mark.parametrize("status", [None, ""])
 def test_a_message_without_a_status_leaves_the_status(status: str | None) -> None:
-    """If a message about a tool call has no status, the call keeps its status."""
+    """If a message about a tool call has no status, `CallStatus` keeps the earlier one."""
     call = CallStatus()
     call.take_status("in_progress", 1)
     call.take_status(status, 2)
@@ -42,7 +42,7 @@ def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, An
 
 @pytest.mark.parametrize("known", [{}, {"content": None}, {"content": "text"}])
 def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
-    """A content chunk of a tool call is added to the end of the call's content."""
+    """`CallState` adds a content chunk of a tool call to the end of the call's content."""
     for item in ("a", "b"):
         merge(known, {"content": item, "title": "t"}, "tool_call_content_chunk")
     assert known == {"content": ["a", "b"]}

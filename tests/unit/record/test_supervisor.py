@@ -212,7 +212,7 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """If an agent ends within the grace time after a stop signal, it gets no further signal."""
+    """If an agent ends within the grace time after a stop signal, `record` sends no other."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 

@@ -60,7 +60,7 @@ def test_the_directory_is_that_of_platformdirs(
 def test_relative_paths_are_ignored(
     monkeypatch: pytest.MonkeyPatch, home: str, data: str | None
 ) -> None:
-    """A relative path in XDG_DATA_HOME is ignored for the recordings directory."""
+    """If XDG_DATA_HOME is a relative path, the recordings directory is the default one."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -75,7 +75,7 @@ def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("data", [r"C:\Users\me\AppData\Local", None])
 def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | None) -> None:
-    """On Windows, recordings are in the local application data."""
+    """On Windows, the default recordings directory is in the local application data."""
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", r"C:\Users\me"))
     environ = {} if data is None else {"LOCALAPPDATA": data}

@@ -146,7 +146,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """A text form with an invalid origin is refused."""
+    """An invalid origin of an imported recording is refused by `import` and by commands."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)
@@ -174,7 +174,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """In an imported recording, unknown durations are null."""
+    """If an imported log lacks times, latencies and durations in the database are null."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

@@ -70,7 +70,7 @@ def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """If a secret is split between two chunks, its marker is in the first chunk."""
+    """If chunks split a secret, masking puts its marker into the first and cuts the second."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)

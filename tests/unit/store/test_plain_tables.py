@@ -103,8 +103,8 @@ def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> N
     assert after == before
 
 
-def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
-    """Commands accept tables, indexes and views that a user has added to a recording."""
+def test_tables_that_a_user_has_added_are_accepted(tmp_path: Path) -> None:
+    """`check_tables` accepts tables, indexes and views that a user has added to a recording."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
           "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """Ctrl-C interrupts a query that does not end."""
+    """Ctrl-C interrupts an SQL query on a recording that does not end."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         press_ctrl_c()
         with pytest.raises(KeyboardInterrupt):
@@ -121,7 +121,7 @@ def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object])
 
 
 def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """Ctrl-C interrupts writing a note into a recording."""
+    """Ctrl-C interrupts an SQL statement that writes a note and does not end."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
         database.allow_interrupts(connection)

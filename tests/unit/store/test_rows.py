@@ -13,7 +13,7 @@ def fired_rows(*seqs: int) -> FiredRows:
 
 
 def test_each_frame_gets_its_own_rows() -> None:
-    """A query that returns a frame also returns the faults that fired at the frame."""
+    """`FiredRows` returns for each frame the rows of the faults that fired at it."""
     fired = fired_rows(2, 2, 5)
     assert [row["n"] for row in fired.upto(2)] == [0, 1]
     assert list(fired.upto(3)) == []

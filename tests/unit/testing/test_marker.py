@@ -42,7 +42,7 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """If a test names a recording with a slash, the path is relative to the test's file."""
+    """If the pytest marker names a recording with a slash, its path is relative to the test."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")

@@ -109,7 +109,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
-    """In a sequence diagram, the messages of a JSON-RPC batch follow the arrow of the batch."""
+    """The diagram of `export --format mermaid` draws a JSON-RPC batch, and then its messages."""
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -153,7 +153,7 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """A sequence diagram of the default length stays below Mermaid's limit."""
+    """By default, a diagram of `export --format mermaid` stays below Mermaid's own limit."""
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -161,7 +161,7 @@ def test_the_default_stays_below_the_limit_of_mermaid() -> None:
 
 
 def test_two_sessions_are_named() -> None:
-    """In a sequence diagram of two sessions, each turn names its session."""
+    """If a diagram of `export --format mermaid` has two sessions, each turn names its own."""
     lines: list[Any] = [{**HEADER}]
     for n, session in enumerate("ab"):
         ask = request(n, "session/prompt", sessionId=session, prompt=[text("go")])
@@ -206,14 +206,14 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """If a Mermaid reader decodes a text of a sequence diagram, it gets the recorded text."""
+    """A Mermaid reader decodes the texts in a diagram of `export` to the recorded texts."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)
 
 
 def test_statements_are_lines() -> None:
-    """In the source of a sequence diagram, each arrow and note is one line."""
+    """In a diagram of `export --format mermaid`, each arrow and note is one line."""
     assert arrow("A", "--x", "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

@@ -145,7 +145,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
-    """A filter may shorten a known word to its beginning."""
+    """A filter of frames may shorten a known word to its beginning."""
     update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
     rows = [dict(row) for row in ROWS]
     rows[2] |= {"raw": b"not json", "response_seq": 5}

@@ -102,7 +102,7 @@ def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
 
 
 def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
-    """In a text form without a handshake, a later frame decides the dialect."""
+    """If a text form has no handshake, `import` detects the dialect from later frames."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[2:]))["recording"]
     assert row["dialect"] == "draft-1.0"
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[3:]))["recording"]
@@ -182,7 +182,7 @@ def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """A text form is refused if the time of a line is too far from the times of other lines."""
+    """`import` refuses a text form if the times of two lines are centuries apart."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -201,7 +201,7 @@ def test_a_newer_format_is_refused() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"# only\n\n", b"hello\n", b"SQLite format 3\0", b"[]\n"])
 def test_another_file_is_not_a_recording(text: bytes) -> None:
-    """A text file without the header of a recording is not called a damaged recording."""
+    """The error about a text file without a header says that it is not a recording."""
     with pytest.raises(NotARecording, match=r"line [12]: expected"):
         rows_of_text(text)
 
@@ -260,7 +260,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header of a text form can be read even if the lines after it are invalid."""
+    """`header_of` reads the header of a text form even if the lines after it are invalid."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -274,7 +274,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """The text form of a recording can be queried like its database."""
+    """`RecordingReader` answers the same queries about a text form as about a database."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 

@@ -52,7 +52,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """Reading a recording of database version 1 does not change the file."""
+    """If commands read a recording of database version 1, its file does not change."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
@@ -61,7 +61,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
-    """The first note on an older recording adds a database column for notes."""
+    """The first `note` on an older recording adds a database column for notes."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
-    """A note on a text form changes only its header."""
+    """`note` on a text form changes only its header."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"

@@ -40,7 +40,7 @@ def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
-    """The write-ahead log of a recording's database stays below one megabyte."""
+    """While a recorder writes, SQLite's write-ahead log stays below one megabyte."""
     with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
         for number in range(100):
             connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recording is closed, no write-ahead log of SQLite is beside it."""
+    """After a recorder has closed its database, no write-ahead log is beside it."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -90,7 +90,7 @@ def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    """If a recording is opened for reading, no SQL statement can change it."""
+    """If `open_readonly` opens a recording, no SQL statement can change it."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         for statement in ("DELETE FROM events", "CREATE TABLE t (x)", "PRAGMA user_version = 7"):

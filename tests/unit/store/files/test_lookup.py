@@ -155,7 +155,7 @@ def test_latest_skips_unreadable_recordings(library: Path) -> None:
 
 
 def test_a_start_that_fits_several_names_them(library: Path) -> None:
-    """If the start of an id fits several recordings, the error lists these recordings."""
+    """If a command gets the start of several recordings' ids, the error lists them."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
@@ -293,7 +293,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """If a database and a text form have one name, only the database is listed."""
+    """If a name fits a database and its text form, a command reads the database."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

@@ -292,7 +292,7 @@ def kill_while_it_writes(path: Path) -> None:
 
 
 def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
-    """Reading the database of another program does not change it."""
+    """No command changes another program's database, even with a journal beside it."""
     path = root / "report" / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE recording (name)")
@@ -310,7 +310,7 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
-    """Reading a recording in SQLite's WAL mode does not create a write-ahead log."""
+    """If a recording is in SQLite's WAL mode, reading it creates no write-ahead log."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     record_conversation(path)

@@ -145,7 +145,7 @@ def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
-    """A fault is linked to its frame even if the frame is in the database already."""
+    """The indexer links a fault to its frame even if the frame is in the database already."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         recorder.index()
@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """If a fault delays a frame, the frame's database row has the delay."""
+    """If a fault delays a frame, the indexer stores the length of the delay."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -178,7 +178,7 @@ def test_how_late_lines_went_out(tmp_path: Path) -> None:
 
 
 def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
-    """If a fault withheld a request, the request does not count as open."""
+    """If a fault withheld a request, the indexer does not count the request as open."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -189,7 +189,7 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
-    """Frames that a fault dropped do not count as undelivered."""
+    """If bytes are undelivered, the indexer does not take a dropped frame for them."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\ntwo\n")
         fault(recorder, delivered="none")

@@ -254,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a late change of the dialect cannot be committed, the next commit makes the change."""
+    """If `RowWriter` cannot commit a late dialect change, the next commit makes it."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:
@@ -275,7 +275,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """If the dialect of a running recording is detected late, readers show the right labels."""
+    """If a running recording's dialect is detected late, `RecordingReader` has the right labels."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)

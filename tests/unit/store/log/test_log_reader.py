@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """Reading of a capture log can continue from any record."""
+    """`LogReader` can continue to read a capture log after any record."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]
@@ -70,7 +70,7 @@ def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
 
 
 def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
-    """If a capture log grows while a command reads it, the command finds the later records."""
+    """If a capture log grows while `LogReader` reads it, the later records are found."""
     with reader(log.path) as other:
         assert records(other, log.size) == []
         end = log.size
@@ -140,14 +140,14 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """If the header of a record in a capture log is invalid, only this record is lost."""
+    """If a record's header in a capture log is invalid, `LogReader` skips only this record."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
 
 
 def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
-    """If the payload of a record in a capture log looks like a header, it is still payload."""
+    """`LogReader` takes no payload for a record, even if it looks like a record's header."""
     log.append(TO_AGENT, 4, HEADER.pack(MAGIC, SIGNAL, 0, 0, 1) * 2)
     assert len(read_all(log.path)) == 4
     os.truncate(log.path, log.physical_size - 1)
@@ -176,7 +176,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
-    """After a capture log was emptied, a reader continues at the same offsets with new records."""
+    """After a recorder emptied its capture log, `LogReader` reads on at the old offsets."""
     with reader(log.path) as other:
         offset = records(other)[-1].end
         assert log.trim(offset)

@@ -23,7 +23,7 @@ def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> No
 
 
 def test_a_terminal_is_found_without_a_look_at_all_others(tmp_path: Path) -> None:
-    """The time to find the frames of a terminal does not depend on other terminals."""
+    """A query for a terminal's frames takes no more steps if there are many terminals."""
     few, many = (_steps_of_a_terminal(tmp_path / f"{n}.db", n) for n in (20, 200))
     assert many <= few + 100
 

@@ -109,7 +109,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """A filter selects the same frames in SQL as in Python."""
+    """A filter of `RecordingReader.frames` selects the same frames in SQL as in Python."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -214,7 +214,7 @@ def test_frames_are_counted(readers: list[RecordingReader]) -> None:
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """A query for thousands of frames, which is done in several steps, loses no frame."""
+    """If thousands of frames are requested by number, `RecordingReader` loses none."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -273,7 +273,7 @@ def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
 
 
 def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
-    """A filter whose pattern has many stars is fast."""
+    """A filter with many stars, such as `method:*a*a*a`, is matched quickly."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a" * 2000))
         recorder.close()

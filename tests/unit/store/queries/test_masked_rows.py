@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """If a reader masks a recording, the size of a frame is the size of its masked line."""
+    """If `RecordingReader` masks a line, the frame's size is that of the masked line."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -109,7 +109,7 @@ def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
-    """A secret in a line of 17 MB on stderr is masked."""
+    """`RecordingReader` masks a secret in a line of 17 MB on stderr."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(STDERR, f"{KEY} ".encode())
         for _ in range(17):
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """Secrets are also masked in the bytes that a fault delivered."""
+    """`RecordingReader` also masks secrets in the bytes that a fault delivered."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -187,7 +187,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """A secret in a note is masked without a change to the recording's file."""
+    """`RecordingReader` masks a secret in a note, and does not change the file."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -251,7 +251,7 @@ def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_private_masks_what_was_said(tmp_path: Path) -> None:
-    """With the level `private`, commands do not show prompts."""
+    """With the level `private`, `RecordingReader` replaces the texts of prompts by letters x."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path, level=Level(private=True)) as reader:
         shown = everything(reader)
@@ -262,7 +262,7 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """If a secret is known from another recording, a reader masks it."""
+    """`RecordingReader` masks a secret that is known from another recording."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

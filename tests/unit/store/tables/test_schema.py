@@ -73,7 +73,7 @@ def plan(connection: sqlite3.Connection, sql: str) -> str:
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str) -> None:
-    """Each table of the database has exactly the documented columns."""
+    """Each table of a recording's database has exactly the documented columns."""
     columns = [row[1] for row in rows(story, f"PRAGMA table_info({name})")]
     assert columns == CONTRACT[name].split()
 
@@ -95,14 +95,14 @@ def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
 
 
 def test_the_version_counts_the_migrations() -> None:
-    """Every migration of the database raises the version by one."""
+    """Every migration of a recording's database raises its version by one."""
     empty = Database(memory=True)
     assert len(migrations.pending(empty)) == VERSION
     empty.close()
 
 
 def test_migrating_twice_changes_nothing() -> None:
-    """Migrating a database of the current version changes nothing."""
+    """`migrate` changes nothing in a recording's database of the current version."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         database.migrate(connection)
         before = rows(connection, "SELECT name, sql FROM sqlite_master ORDER BY name")
@@ -111,7 +111,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """If a crash interrupts the migration of a database, the database is empty or complete."""
+    """If a crash interrupts `migrate` on a new database, it is empty or complete."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -138,7 +138,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
 
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
-    """The migration of a database of version 1 keeps its rows."""
+    """`migrate` keeps the rows of a recording's database of version 1."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
@@ -236,7 +236,7 @@ def test_columns_that_people_filter_by_have_an_index(
 
 @pytest.mark.parametrize("condition", ["method = 'a'", "request_seq = 1", "response_seq = 2"])
 def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> None:
-    """A query for the answer to a request uses an index of the database."""
+    """A query for exchanges by method, request or answer uses an index of the database."""
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
