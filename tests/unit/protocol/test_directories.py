@@ -79,7 +79,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path such as `/ww` or `/w/../x` is not within the directory `/w`."""
+    """For `is_within`, a path such as `/ww` or `/w/../x` is not in the directory `/w`."""
     assert not is_within(path, [root])
 
 

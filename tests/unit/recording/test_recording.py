@@ -53,7 +53,7 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """A recording that was not imported knows all facts, such as times."""
+    """If acp-proxy itself made a recording, `knows` returns True for every fact."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
