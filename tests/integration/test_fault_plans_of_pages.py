@@ -69,11 +69,11 @@ def _frames(reader: RecordingReader) -> list[_Frame]:
 
 
 def _fired(text: str, frames: list[_Frame]) -> list[int]:
-    """Returns the numbers of the messages for which a plan fires."""
+    """Returns the numbers of the messages that a plan has changed or dropped."""
     value: dict[str, Any] = tomllib.loads(text)
     engine = FaultEngine(structure_plan(value, "plan.toml"), 1, 0)
     fired = []
     for at, (seq, direction, raw, newline) in enumerate(frames):
         outputs = engine.receive(direction, raw, newline, at)
-        fired += [seq for one in outputs if isinstance(one, Fired)]
+        fired += [seq for output in outputs if isinstance(output, Fired)]
     return fired

@@ -22,28 +22,28 @@ export async function planText(recording, row, kind) {
   const [stream, ...labels] = PLAN_COLUMNS.map((name) => recording.text(name, row));
   const [ofKind, ...others] = ["kind", "method", "session"].map((key, at) =>
     labels[at] === null ? `not ${key}:*` : termText(key, labels[at]));
-  let before = rowsBefore(recording, row);
-  let setting = kind === "latency" ? `latency_ms = ${DELAY_MS}` : "";
-  if (kind === "replace") {
-    const [pointer, value] = changeable(parsedLine(await recording.line(row))) ?? [];
-    const other = typeof value === "boolean" ? !value : typeof value === "number" ? 0 : "changed";
-    setting = pointer ? `change = { ${quotedToml(pointer)} = ${JSON.stringify(other)} }`
-      : 'frame = "changed"';
-    // A message without the member does not count.
-    const alike = [];
-    for (const one of pointer ? before : []) {
-      if (hasMember(parsedLine(await recording.line(one)), String(pointer))) alike.push(one);
-    }
-    if (pointer) before = alike;
+  const before = rowsBefore(recording, row);
+  const isChange = kind === "replace";
+  const [pointer, value] = isChange ? changeable(parsedLine(await recording.line(row))) : [];
+  const other = typeof value === "boolean" ? !value : typeof value === "number" ? 0 : "changed";
+  let after = pointer ? 0 : before.length;
+  // A message without the member does not count.
+  for (const one of pointer ? before : []) {
+    after += Number(hasMember(parsedLine(await recording.line(one)), String(pointer)));
   }
   return [
     `# Only frame #${recording.numbers("seq").at(row)}.`, "[[fault]]", `kind = "${kind}"`,
     `where = ${quotedToml([`dir:${stream}`, ofKind, ...others].join(" "))}`,
-    `after = ${before.length}`, "times = 1", setting,
+    `after = ${after}`, "times = 1", kind === "latency" && `latency_ms = ${DELAY_MS}`,
+    pointer && `change = { ${quotedToml(pointer)} = ${JSON.stringify(other)} }`,
+    isChange && !pointer && 'frame = "changed"',
   ].filter(Boolean).join("\n") + "\n";
 }
 
-/** The earlier messages that match the filter of a plan. @param {Recording} recording @param {number} row */
+/**
+ * The earlier messages that match the filter of a plan.
+ * @param {Recording} recording @param {number} row
+ */
 function rowsBefore(recording, row) {
   const columns = PLAN_COLUMNS.map((name) => recording.codes(name));
   const [fates, dropped] = [recording.codes("fate"), recording.code("dropped") || -1];
@@ -58,17 +58,15 @@ function rowsBefore(recording, row) {
 /**
  * The member that a plan changes: the first text with a blank, or else the first text that is no
  * id, or else any.
- * @param {unknown} message @returns {Leaf | undefined}
+ * @param {unknown} message @returns {Leaf | []} empty if the message has no members
  */
 function changeable(message) {
   const { params, result, error, method } = isObject(message) ? message : {};
-  const parts = { params, result, error, method };
-  const named = Object.entries(parts).filter(([, part]) => part !== undefined);
-  const all = [...leavesOf(isObject(message) ? Object.fromEntries(named) : message)]
-    .filter(([pointer]) => pointer !== "" && !/\p{Cs}/u.test(pointer));
+  const all = [...leavesOf(isObject(message) ? { params, result, error, method } : message)]
+    .filter(([pointer, value]) => pointer && value !== undefined && !/\p{Cs}/u.test(pointer));
   const texts = all.filter(([, value]) => typeof value === "string");
   return texts.find(([, value]) => /\s/.test(String(value)))
-    ?? texts.find(([pointer]) => !/id$/i.test(pointer)) ?? all[0];
+    ?? texts.find(([pointer]) => !/id$/i.test(pointer)) ?? all[0] ?? [];
 }
 
 /** @param {unknown} value @param {string} [pointer] @returns {Generator<Leaf>} */

@@ -61,9 +61,8 @@ function offeredValues(recording, key, part) {
     if (key === "dir" && !DIRECTIONS.includes(text)) return;
     found.set(named, count + (found.get(named) ?? 0));
   });
-  const known = [...found].sort((a, b) => b[1] - a[1]);
-  const others = (OTHER_VALUES[key] ?? []).map((text) => /** @type {const} */ ([text, 0]));
-  return [...known, ...others].filter(([text]) => text.toLowerCase().includes(part))
-    .map(([text, count]) =>
+  for (const text of OTHER_VALUES[key] ?? []) found.set(text, found.get(text) ?? 0);
+  return [...found].filter(([text]) => text.toLowerCase().includes(part))
+    .sort(([, count], [, other]) => other - count).map(([text, count]) =>
       ({ text: termText(key, text), words: count ? countInWords(count, "frame") : "" }));
 }

@@ -11,6 +11,10 @@ import { termsIn, withTerm } from "./term_text.js";
 const NOTHING = { start: 0, end: 0, offers: [] };
 
 export class FilterField {
+  completion = NOTHING;
+  /** The place of the chosen offer; -1 for none. */
+  chosen = -1;
+
   /** @param {HTMLElement} root @param {State} state */
   constructor(root, state) {
     this.state = state;
@@ -24,15 +28,14 @@ export class FilterField {
     this.chips = part(".chips");
     this.help = Array.from(root.querySelectorAll(".help .terms tbody tr"), ({ children }) =>
       Array.from(children, (cell) => cell.textContent ?? ""));
-    this.completion = NOTHING;
-    /** The place of the chosen offer; -1 for none. */
-    this.chosen = -1;
     this.input.addEventListener("input", () => {
       void state.setFilter(this.input.value);
       this.offer();
     });
     this.input.addEventListener("keydown", (event) => this.onKey(event));
     this.input.addEventListener("blur", () => this.show(NOTHING));
+    // The field keeps the focus.
+    this.list.addEventListener("mousedown", (event) => event.preventDefault());
     part(".panes").addEventListener("click", (/** @type {MouseEvent} */ event) =>
       this.onClick(event), { capture: true });
     state.on("shown", () => this.showChips());
@@ -51,13 +54,9 @@ export class FilterField {
   show(completion) {
     this.completion = completion;
     const { offers } = completion;
-    clear(this.list, offers.map(({ text, words }, at) => {
-      const click = () => this.accept(at);
-      // The field keeps the focus.
-      const mousedown = (/** @type {Event} */ event) => event.preventDefault();
-      return h("li", { id: `filter-offer-${at}`, role: "option", on: { click, mousedown } },
-        h("code", null, text), " ", span("note", words));
-    }));
+    clear(this.list, offers.map(({ text, words }, at) => h("li",
+      { id: `filter-offer-${at}`, role: "option", on: { click: () => this.accept(at) } },
+      h("code", null, text), " ", span("note", words))));
     this.list.hidden = offers.length === 0;
     setAttribute(this.input, "aria-expanded", String(offers.length > 0));
     this.choose(-1);
@@ -96,9 +95,8 @@ export class FilterField {
 
   /** Adds the term of a clicked element to the filter. @param {MouseEvent} event */
   onClick(event) {
-    const { target, altKey } = event;
-    const term = target instanceof Element && altKey
-      && target.closest("[data-term]")?.getAttribute("data-term");
+    const marked = event.target instanceof Element && event.target.closest("[data-term]");
+    const term = event.altKey && marked && marked.getAttribute("data-term");
     if (!term) return;
     event.preventDefault();
     event.stopPropagation();
@@ -107,16 +105,13 @@ export class FilterField {
 
   showChips() {
     const { text } = this.state.applied;
-    if (text === this.chips.dataset.of) return;
-    this.chips.dataset.of = text;
     const terms = text.trim() === "" ? [] : termsIn(text);
     this.chips.hidden = terms.length === 0;
-    clear(this.chips, terms.map((term, at) => {
-      const remove = () => {
-        void this.state.setFilter(terms.filter((_, place) => place !== at).join(" "));
-        this.input.focus();
-      };
-      return h("li", null, h("code", null, term), button("×", remove, { title: `Remove ${term}` }));
-    }));
+    const remove = (/** @type {number} */ at) => {
+      void this.state.setFilter(terms.filter((_, place) => place !== at).join(" "));
+      this.input.focus();
+    };
+    clear(this.chips, terms.map((term, at) => h("li", null, h("code", null, term),
+      button("×", () => remove(at), { title: `Remove ${term}` }))));
   }
 }
