@@ -134,10 +134,10 @@ def test_a_phone_shows_how_each_entry_ended(
 
 
 @pytest.mark.parametrize("width", [720, 800, 920, 1000])
-def test_the_tools_stay_in_place_when_the_tab_changes(
+def test_the_toolbar_stays_in_place_when_the_tab_changes(
     window: Visit, paths: dict[str, Path], width: int
 ) -> None:
-    """In a narrow window, the tools of a report page stay in place when the tab changes."""
+    """In a narrow window, the toolbar of a report page stays in place when the tab changes."""
     page = window.open(paths["lost-permission"])
     page.page.set_viewport_size({"width": width, "height": 800})
     try:

@@ -122,7 +122,10 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
-    """If a filter of a report page finds nothing, the page offers another filter."""
+    """If a filter or search of a report page matches nothing, the page says why.
+
+    A button offers another filter, or clears the filter or the search.
+    """
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=list&f=call:pytest")
     message = page.page.locator("#app .message")
     message.get_by_text("No call has an id that begins with “pytest”.").wait_for()
@@ -186,7 +189,7 @@ def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", [375, 800, 1024, 1280, 1440])
-def test_a_typed_filter_keeps_its_room(visit: Visitor, tmp_path: Path, width: int) -> None:
+def test_the_filter_field_stays_wide_enough(visit: Visitor, tmp_path: Path, width: int) -> None:
     """The filter field of a report page stays wide enough for the typed filter."""
     size = {"width": width, "height": 800}
     page = visit(report(DIRECTORY / "hello.db", tmp_path), viewport=size)

@@ -116,8 +116,8 @@ def updates(session: str, *contents: Any) -> Iterator[dict[str, Any]]:
         for path in [*SHIPPED, *all_text_forms()]
     ],
 )
-def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_path: Path) -> None:
-    """A report page shows each step of the conversation once and in order."""
+def test_the_page_has_the_steps_of_transcript(window: Visit, path: Path, tmp_path: Path) -> None:
+    """A report page shows the same steps of a conversation as `transcript`, in the same order."""
     database = database_of(path, tmp_path)
     page = opened(window, database, tmp_path)
     drawn = page.ask(READ_ALL, 0)
@@ -251,8 +251,8 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     page.assert_quiet()
 
 
-def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """On a report page, the key j selects the next frame, and the key k selects the one before."""
+def test_a_step_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
+    """On a report page, a click on a step selects its frame, and the key j selects the next one."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")
@@ -335,7 +335,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
-    """A report page shows hostile texts only as text."""
+    """On a report page, hostile texts of a recording are shown as text, and no image does harm."""
     window = visit.window()
     window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
     page = window.open(hostile_report)
@@ -351,8 +351,8 @@ def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: P
     assert_unharmed(page, hostile_report)
 
 
-def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
-    """However long the conversation is, a report page has few HTML elements at a time."""
+def test_thousands_of_calls_need_few_elements(window: Visit, tmp_path: Path) -> None:
+    """With thousands of tool calls, a report page still has few HTML elements at a time."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):

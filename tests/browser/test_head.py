@@ -41,7 +41,7 @@ READ = """() => {
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path: Path) -> None:
-    """The head of a report page shows the first finding as its headline."""
+    """The head of a report page has the same findings, turns and counts as `show`."""
     page = plain_window.open(report(path, tmp_path), ready=None)
     head, (summary,) = page.ask(READ), said("show", path)
     assert head["title"] == summary["recording"]["name"]
@@ -87,10 +87,8 @@ def assert_each_has(rows: list[str], texts: list[str]) -> None:
         assert any(" ".join(text.split()) in row for row in rows), text
 
 
-def test_nothing_in_a_recording_takes_the_head_over(
-    plain_window: Visit, hostile_report: Path
-) -> None:
-    """The head of a report page shows markup as text."""
+def test_html_in_a_recording_is_text_in_the_head(plain_window: Visit, hostile_report: Path) -> None:
+    """If a recording contains HTML or scripts, the head of its report page shows them as text."""
     page = plain_window.open(hostile_report, ready=None)
     scripts = hostile_report.read_bytes().count(b"<script")
     assert_harmless(page, scripts)
@@ -116,7 +114,7 @@ def test_a_link_to_the_problems_opens_them(window: Visit, tmp_path: Path) -> Non
 
 
 def test_no_green_verdict_is_above_a_failed_call(plain_window: Visit, tmp_path: Path) -> None:
-    """If a tool call failed, the first sentence of a report page is not green."""
+    """If a tool call failed, the verdict at the top of a report page is not green."""
     page = plain_window.open(report(DIRECTORY / "terminal.db", tmp_path), ready=None).page
     assert page.locator(".verdict").get_attribute("class") == "verdict neutral"
 

@@ -93,7 +93,7 @@ FOLLOW = r"""async (hashes) => {HELPERS
 def test_every_view_shows_hostile_texts_as_text(
     window: Visit, hostile_report: Path, every: int
 ) -> None:
-    """No view of a report page on a hostile recording opens a dialog."""
+    """If a recording contains HTML or scripts, every view of its report page shows them as text."""
     page = window.open(hostile_report)
     values = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
     rows = page.ask("() => window.acpReport.recording.rows")

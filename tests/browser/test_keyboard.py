@@ -68,7 +68,7 @@ def wait(page: Visit, condition: str) -> None:
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
-    """The Tab key reaches all controls of a report page."""
+    """The Tab key reaches every control of a report page, and then leaves the page."""
     page.ask("(view) => { acpReport.state.set('view', view); acpReport.state.select(20); }", view)
     page.ask("() => scrollTo(0, 0)")
     page.page.wait_for_function(IS_IDLE)

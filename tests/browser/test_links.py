@@ -58,8 +58,8 @@ def wait_for_address(page: Visit, expected: str) -> None:
     page.page.wait_for_function("(expected) => location.hash === expected", arg=expected)
 
 
-def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -> None:
-    """A report page opens with its first finding chosen."""
+def test_the_first_finding_is_shown_and_the_url_is_left_alone(page: Visit) -> None:
+    """A report page opens with its first finding chosen, and its URL does not change."""
     page.page.wait_for_function(
         "() => document.querySelector('.detail-title')?.textContent.startsWith('#11 ')"
     )
@@ -69,7 +69,7 @@ def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """On a report page, the Back button undoes a change of the filter."""
+    """On a report page, the Back button undoes a change of view, filter or time range."""
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
     page.page.click("#tab-list")
@@ -112,8 +112,8 @@ def test_back_at_once_leaves_no_filter_in_the_field(page: Visit) -> None:
     assert page.page.locator("#filter").evaluate("(it) => it === document.activeElement")
 
 
-def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
-    """The URL of a report page can select a range of time."""
+def test_a_link_selects_a_range_and_the_next_link_clears_it(window: Visit, path: Path) -> None:
+    """A URL of a report page can select a range of time, and a link to a frame clears the range."""
     window.open(path, "#view=sequence&t=0-0.5")
     wait(window, view="sequence", range=[0, 500_000_000])
     window.ask("() => { location.hash = '#seq=16'; }")
@@ -147,8 +147,10 @@ def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> 
 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
-def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
-    """If the list of a report page is printed, the print contains every frame."""
+def test_a_printed_view_has_the_head_and_all_rows(
+    window: Visit, path: Path, view: str, rows: int
+) -> None:
+    """If a view of a report page is printed, the print has the page's head and all rows."""
     page = window.open(path, f"#view={view}").page
     window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")

@@ -86,12 +86,12 @@ def assert_all_agree(window: Visit, paths: list[Path], page: Path) -> None:
     window.assert_quiet()
 
 
-def test_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
+def test_pages_begin_like_the_commands(window: Visit, tmp_path: Path) -> None:
     """A report page begins with the same finding as `check` and `show`."""
     assert_all_agree(window, SOME, tmp_path / "page.html")
 
 
 @pytest.mark.soak
-def test_all_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
+def test_all_pages_begin_like_show(window: Visit, tmp_path: Path) -> None:
     """The report page of each rebuilt bug report begins with the first finding of `show`."""
     assert_all_agree(window, [*SHIPPED, *CONVERSATIONS], tmp_path / "page.html")

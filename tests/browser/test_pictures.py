@@ -104,8 +104,10 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
-def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """In the timeline of a report page, long waits take at least half of the width."""
+def test_waits_are_the_largest_part_of_the_timeline(
+    visit: Visitor, name: str, tmp_path: Path
+) -> None:
+    """If an agent hung or a person was slow, waits take half of a report page's timeline."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -126,10 +128,8 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
 
 
 @pytest.mark.parametrize("name", ["tour", "edit-allowed", "hang", "late-updates"])
-def test_no_word_of_the_strip_and_the_toolbar_is_cut(
-    window: Visit, name: str, tmp_path: Path
-) -> None:
-    """In the timeline of a report page, the label of a wait is never cut off."""
+def test_no_label_of_the_timeline_is_cut(window: Visit, name: str, tmp_path: Path) -> None:
+    """Whatever the width of the window, no label in the timeline of a report page is cut off."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     try:
         for width, height in SIZES:
@@ -143,7 +143,7 @@ def test_no_word_of_the_strip_and_the_toolbar_is_cut(
         page.page.set_viewport_size(WIDE)
 
 
-def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None:
+def test_only_errors_are_red_in_the_timeline(window: Visit, tmp_path: Path) -> None:
     """If a recording has only warnings, the marks in its report page's timeline are amber."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path), "#view=list")
     page.page.wait_for_function("() => document.querySelector('.sign-warning') !== null")
@@ -155,8 +155,8 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
     page.assert_quiet()
 
 
-def test_the_time_until_a_late_update_is_named_on_the_strip(window: Visit, tmp_path: Path) -> None:
-    """In the timeline of a report page, long idle gaps are labelled, and short ones are narrow."""
+def test_the_time_until_a_late_update_is_labelled(window: Visit, tmp_path: Path) -> None:
+    """If updates follow the end of a turn, a report page's timeline labels the gaps before them."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path))
     gaps = page.page.locator(".overview-gap.debt-0")
     assert [text for text in gaps.all_inner_texts() if text] == ["208 ms", "516 ms"]
@@ -201,8 +201,8 @@ def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -
     page.assert_quiet()
 
 
-def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
-    """In the table of tool calls on a report page, a row leads to the tool call."""
+def test_calls_are_filtered_and_shown(opened: Visit) -> None:
+    """On a report page, the table of tool calls can be filtered by status; a row opens its call."""
     page = opened.page
     page.locator("#tab-calls").click()
     page.wait_for_function(f"() => ({CALLS})().length === 2")
@@ -219,8 +219,11 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
     assert page.locator(".view-calls .card").count() == 0
 
 
-def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """In the details of a frame on a report page, a request has a link to its answer."""
+def test_numbers_in_the_detail_are_links_and_empty_tabs_are_hidden(opened: Visit) -> None:
+    """In the details of a frame on a report page, numbers of frames are links.
+
+    Tabs without content are hidden.
+    """
     page = opened.page
     opened.ask("() => acpReport.state.select(acpReport.recording.nearest(4))")
     page.locator(".detail-title", has_text="#4 terminal/create").wait_for()
@@ -234,7 +237,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 
 
 @pytest.mark.parametrize(("name", "has_links"), [("terminal", False), ("hang", True)])
-def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
+def test_a_narrow_screen_has_text_below_the_timeline_only_with_links(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
     """On a narrow screen, a report page shows text below its timeline only if it has links."""
@@ -250,7 +253,7 @@ def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
 
 
 def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
-    """In the waterfall of a report page, a step that never ended is labelled as such."""
+    """The waterfall of a report page marks a cancel, and labels a step that never ended."""
     page = opened.page
     page.locator("#tab-waterfall").click()
     open_rows = page.locator(".waterfall-open .waterfall-outcome")
@@ -315,8 +318,8 @@ def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Pat
     assert [word in row.inner_text() for word in ("208 ms", "completed")] == [True, True]
 
 
-def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_path: Path) -> None:
-    """The waterfall of a report page shows how the agent crashed."""
+def test_a_waterfall_shows_the_crash_and_highlights_words(window: Visit, tmp_path: Path) -> None:
+    """The waterfall of a report page ends with the agent's crash, and highlights searched words."""
     page = window.open(report(DIRECTORY / "crash.db", tmp_path), "#view=waterfall&q=heap")
     steps = page.page.locator(".view-waterfall .list-drawn [role=row]")
     page.page.locator(".waterfall-outcome", has_text="SIGABRT").wait_for()
@@ -330,7 +333,7 @@ def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_pa
     page.assert_quiet()
 
 
-def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
+def test_a_sequence_highlights_searched_words(window: Visit, tmp_path: Path) -> None:
     """The sequence diagram of a report page highlights the words that its reader searches for."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=sequence&q=greeting")
     marked = """() => [...CSS.highlights.get('found')].some(({ startContainer }) =>
@@ -339,7 +342,7 @@ def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
     page.assert_quiet()
 
 
-def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_path: Path) -> None:
+def test_a_call_without_an_end_lasts_until_the_end(window: Visit, tmp_path: Path) -> None:
     """On a report page, a tool call that never ended lasts until the recording's end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=calls")
     cells = page.page.locator(".calls-row [role=gridcell]").all_inner_texts

@@ -59,8 +59,8 @@ LOOK = """async () => {
     "frames",
     [10_000, *(pytest.param(n, marks=pytest.mark.soak) for n in (JUST_TWO_BLOCKS, FRAMES))],
 )
-def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, frames: int) -> None:
-    """The report page of a long recording holds few HTML elements in memory."""
+def test_a_long_recording_needs_few_elements(window: Visit, tmp_path: Path, frames: int) -> None:
+    """Whatever the length of a recording, each view of its report page has few HTML elements."""
     path = record_million(tmp_path / "long.db", frames)
     window.page.set_viewport_size({"width": 1440, "height": 900})
     page = window.open(report(path, tmp_path))

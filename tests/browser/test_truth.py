@@ -54,7 +54,7 @@ TALL: ViewportSize = {"width": 1280, "height": 3_000}
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: Path) -> None:
-    """A report page shows the same data as the command line."""
+    """A report page has the same frames, bytes and texts as `log` and the database."""
     page = window.open(report(path, tmp_path))
     has = told(page)
     assert_truth(has, path)
@@ -86,7 +86,7 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
 def test_conversations_of_real_agents_are_read_as_well(
     window: Visit, path: Path, tmp_path: Path
 ) -> None:
-    """The script of a report page can read the data of every captured conversation."""
+    """The scripts of a report page can read the data of every captured conversation."""
     if window.url == "about:blank":
         window.open(report(SHIPPED[0], tmp_path))
     database = database_of(path, tmp_path)

@@ -39,14 +39,14 @@ def page(directory: Path, text: str) -> Path:
 
 
 def test_a_harmless_page_is_quiet(visit: Visitor, tmp_path: Path) -> None:
-    """The tests' monitor of report pages ignores the page's own file."""
+    """The monitor that watches pages in the browser tests reports nothing about a harmless page."""
     window = visit.window()
     for fragment in ("", "#here", ""):
         window.open(page(tmp_path, HARMLESS), fragment, ready=DONE).assert_quiet()
 
 
 def test_whatever_a_page_does_is_noted(visit: Visitor, tmp_path: Path) -> None:
-    """The tests' monitor of report pages notes every dialog and request."""
+    """The monitor that watches pages in the browser tests notes each dialog, request and error."""
     noted = visit.window().open(page(tmp_path, NOISY), ready=DONE).noted
     assert noted.dialogs == ["alert a dialog", "confirm another one"]
     for name in ("image.png", "fetched", "beacon", "socket"):
@@ -57,7 +57,7 @@ def test_whatever_a_page_does_is_noted(visit: Visitor, tmp_path: Path) -> None:
 
 
 def test_a_page_that_goes_elsewhere_is_noted(visit: Visitor, tmp_path: Path) -> None:
-    """The tests' monitor of report pages notes that a page opens another file."""
+    """The monitor that watches pages in the browser tests notes that a page opens another file."""
     window = visit.window(java_script_enabled=False)
     (tmp_path / "other.html").write_text("somewhere else")
     with window.page.expect_event("framenavigated", lambda frame: "other" in frame.url):

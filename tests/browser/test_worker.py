@@ -49,7 +49,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_refused_worker_changes_no_answer(visit: Visitor, page: Path) -> None:
-    """A search on a report page gives the same answer with and without a web worker."""
+    """A search on a report page finds the same if the browser refuses to start a web worker."""
     answers: list[Any] = []
     for script in (None, _NONE, _FAILS):
         window = visit.window()

@@ -37,8 +37,8 @@ def ask(agent: AcpAgent, panel: Panel, project: Path, text: str) -> str:
 
 
 @pytest.mark.acp_recording("hello")
-def test_the_panel_shows_what_the_agent_says(acp_agent: AcpAgent, project: Path) -> None:
-    """The panel joins the chunks of a message, with all of their characters."""
+def test_the_panel_joins_the_chunks_of_a_message(acp_agent: AcpAgent, project: Path) -> None:
+    """The panel of the example editor plugin joins all chunks of an agent's message to one text."""
     panel = Panel(project, may_edit=lambda _: False)
     assert ask(acp_agent, panel, project, "hello") == "end_turn"
     assert panel.text == "Hello! Grüße, café, 你好, 😀.\n"
@@ -46,7 +46,7 @@ def test_the_panel_shows_what_the_agent_says(acp_agent: AcpAgent, project: Path)
 
 @pytest.mark.acp_recording("edit-allowed")
 def test_an_allowed_edit_changes_the_file(acp_agent: AcpAgent, project: Path) -> None:
-    """If the user allows an edit, the panel asks once, and the file has the agent's text."""
+    """If the user of the example editor plugin allows an edit, the agent's text is in the file."""
     panel = Panel(project, may_edit=lambda title: title == "Edit greeting.txt")
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert panel.edits == ["Edit greeting.txt"]
@@ -56,7 +56,7 @@ def test_an_allowed_edit_changes_the_file(acp_agent: AcpAgent, project: Path) ->
 
 @pytest.mark.acp_recording("edit-rejected")
 def test_a_refused_edit_leaves_the_file_alone(acp_agent: AcpAgent, project: Path) -> None:
-    """If the user refuses an edit, the file does not change, and the agent says so."""
+    """If the user of the example editor plugin refuses an edit, the file does not change."""
     panel = Panel(project, may_edit=lambda _: False)
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert "rejected" in panel.text
@@ -65,7 +65,7 @@ def test_a_refused_edit_leaves_the_file_alone(acp_agent: AcpAgent, project: Path
 
 @pytest.mark.acp_recording("edit-allowed", inert=True)
 def test_nothing_is_written_by_an_inert_agent(acp_agent: AcpAgent, project: Path) -> None:
-    """With `inert=True`, the replayed agent writes no file, but the panel shows its text."""
+    """In tests of the example editor plugin, an agent with `inert=True` writes no file."""
     panel = Panel(project, may_edit=lambda _: True)
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert panel.text.endswith("Done.\n")
