@@ -105,9 +105,7 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
     return {name: (item["kind"], item["exit"]) for name, item in names.items()}
 
 
-def test_each_failure_is_found_and_told(
-    batches: Batches, expected: Kinds, whole: list[str]
-) -> None:
+def test_each_failure_is_printed(batches: Batches, expected: Kinds, whole: list[str]) -> None:
     """`verify` of several recordings prints one line for each recording that fails."""
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
@@ -217,8 +215,8 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
     batches.expect_nothing_left()
 
 
-def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that starts a batch's workers is killed, the batch starts it again."""
+def test_the_process_that_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
+    """If the process that starts a batch's workers was killed, the next job starts it again."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):

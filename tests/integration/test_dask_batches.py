@@ -130,7 +130,7 @@ def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
 @needs_proc
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.soak)])
 def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, count: int) -> None:
-    """If a Dask worker is killed, each of several recordings still gets one result."""
+    """If a Dask worker is killed, `verify` still has one verdict for each recording."""
     fill(fleet, count)
     with fleet.cluster("", "") as cluster:
         fleet.admit(count // 2)
@@ -176,7 +176,7 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
-    """On Dask, `check` has the same findings whether a recording is sent or on a shared disk."""
+    """With Dask, `check` has the same findings whether a recording is sent or on a shared disk."""
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
     with fleet.cluster("") as cluster:
@@ -207,15 +207,15 @@ def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
     ],
 )
 def test_a_cluster_that_is_not_there_is_an_error(fleet: Fleet, address: str, said: str) -> None:
-    """If a command finds no Dask cluster, the error is one line."""
+    """If `verify` does not reach the Dask cluster, it exits with 2 and an error of one line."""
     fill(fleet, 1)
     assert fleet.start(*verify(fleet, address)).wait(DEADLINE_S) == 2
     assert fleet.stderr.startswith(f"acp-proxy: {said}")
     assert fleet.stderr.count("\n") == 1
 
 
-def test_workers_without_our_version_are_named(fleet: Fleet) -> None:
-    """If a Dask worker has a different version of acp-proxy, the error names the worker."""
+def test_workers_with_another_version_are_named(fleet: Fleet) -> None:
+    """If a Dask worker has a different acp-proxy, the error of `verify` names the worker."""
     fill(fleet, 1)
     with fleet.cluster("0.0.1", NO_VERSION) as cluster:
         assert fleet.start(*verify(fleet, cluster.address)).wait(DEADLINE_S) == 2

@@ -100,10 +100,13 @@ def received(conversation: Talk) -> bytes:
         ("stall where=method:b", A + B + C, A),
     ],
 )
-def test_a_rule_changes_what_the_client_receives(
+def test_a_fault_changes_what_the_client_receives(
     record: Recorder, rule: str, sent: bytes, output: bytes
 ) -> None:
-    """If a fault changes a frame of the agent, the recording has the original frame."""
+    """If a fault changes a frame of the agent, the client gets the changed frame.
+
+    The recording has the original frame.
+    """
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
@@ -124,10 +127,10 @@ def test_a_rule_changes_what_the_client_receives(
         ("stall where='method:b dir:to-agent'", A + B + C, A),
     ],
 )
-def test_a_rule_changes_what_the_agent_receives(
+def test_a_fault_changes_what_the_agent_receives(
     record: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
-    """If a fault changes a frame of the client, the recording has the original frame."""
+    """If a fault of `record` changes a frame of the client, the agent gets the changed frame."""
     conversation = record(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
     conversation.exchange(sent)
     assert conversation.wait() == 0
@@ -147,7 +150,7 @@ def test_error_reply_answers_in_place_of_the_agent(record: Recorder, tmp_path: P
     assert marks(conversation, "to-client") == [(error, "full", "error-reply")]
 
 
-def test_a_reply_to_a_closed_agent_is_undelivered(record: Recorder, tmp_path: Path) -> None:
+def test_a_reply_after_the_end_of_output_is_undelivered(record: Recorder, tmp_path: Path) -> None:
     """If an agent has closed its output, an error reply of a fault is marked as undelivered."""
     conversation = record(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
@@ -173,7 +176,7 @@ def test_a_reply_to_a_closed_agent_is_undelivered(record: Recorder, tmp_path: Pa
         ("terminate", -15, {"signal": 15, "name": "SIGTERM"}),
     ],
 )
-def test_a_rule_ends_the_agent(
+def test_a_fault_ends_the_agent(
     record: Recorder, rule: str, code: int, data: dict[str, Any]
 ) -> None:
     """If a fault ends the agent, the recorder exits with the agent's code."""
@@ -194,7 +197,7 @@ def test_a_rule_ends_the_agent(
 
 @needs_proc
 def test_a_paused_agent_is_resumed(record: Recorder) -> None:
-    """While a fault pauses an agent, the agent receives nothing."""
+    """The fault `pause` stops an agent of `record`, and the fault `resume` lets it continue."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     conversation = record(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
@@ -335,10 +338,10 @@ SAME = r"delivered 1 frame late or in pieces, with the same bytes"
         pytest.param("slice bytes=9", ANSWER, SAME, id="slice-response"),
     ],
 )
-def test_what_drop_and_other_faults_do_to_a_response(
+def test_a_lost_response_is_blamed_on_the_fault(
     record: Recorder, rule: str, arrives: bytes, effect: str
 ) -> None:
-    """If a fault drops a response, `show` names the fault and blames no peer."""
+    """If a fault drops or changes a response, `show` names the fault and blames no peer."""
     agent = shell('read request; echo "$1"; exec cat >/dev/null', ANSWER[:-1].decode())
     conversation = record(agent, *faults(f"{rule} where='kind:response dir:to-client'"))
     assert conversation.exchange(PROMPT) == arrives

@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """If nothing reads the stdout of a command, the command still has its usual exit code."""
+    """If nothing reads its stdout, `check`, `diff` or `log` still exits with its usual code."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -79,7 +79,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
     assert (result.returncode, b"ipe" in result.stderr) == (code, False)
 
 
-def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
+def test_a_closed_pipe_ends_log_quietly(acp_proxy: Path, home: Path) -> None:
     """If stdout is closed while `log` prints, `log` exits with 0 and prints no error."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
@@ -104,10 +104,10 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
-def test_a_pipe_that_is_closed_already(
+def test_stdout_may_be_closed_before_the_start(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """If stdout is closed before a command starts, the command does not fail."""
+    """If stdout has no reader when a command such as `log` starts, the command exits with 0."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -130,7 +130,7 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
-    """If stdout cannot encode a character, commands print an escape."""
+    """If stdout cannot encode a character, commands such as `log` print an escape instead."""
     with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
         printed = written(file)
@@ -191,7 +191,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
 def test_on_a_terminal_lines_fit_and_are_coloured(
     acp_proxy: Path, home: Path, columns: int
 ) -> None:
-    """On a terminal, no table that a command prints is wider than the terminal."""
+    """On a terminal, `log` and `list` print coloured tables that fit into its width."""
     for command in (["inspect", "log", "x"], ["inspect", "list"], []):
         lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
         assert any("\x1b[" in line for line in lines)

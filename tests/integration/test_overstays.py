@@ -25,7 +25,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """If the input from a client ends during a prompt, the agent may still answer the prompt."""
+    """If a client closes its end during a prompt, a recorder lets the agent answer the prompt."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER
@@ -48,7 +48,7 @@ def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
-    """If a client has left and no request is open, its agent gets SIGTERM and then SIGKILL."""
+    """If a client has left and no request is open, a recorder sends SIGTERM and then SIGKILL."""
     ignore = "" if obeys else "trap '' TERM; "
     conversation = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()

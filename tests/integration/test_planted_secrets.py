@@ -301,7 +301,9 @@ def test_no_command_shows_a_secret(
 
 
 @pytest.mark.parametrize("level", ["secrets", pytest.param("none", marks=pytest.mark.soak)])
-def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
+def test_no_command_shows_a_secret_of_a_live_recording(
+    record: Callable[..., Recorded], level: str
+) -> None:
     """No command shows a secret of a running recording."""
     recorded = record(conversation("unstable", large=0, hidden=9, early=True), "--redact", level)
     chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle", "report")
@@ -314,8 +316,10 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
-def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """If a fault changes a line, secrets are masked before and after the change."""
+def test_no_command_shows_a_secret_in_a_recorded_fault(
+    record: Callable[..., Recorded], level: str
+) -> None:
+    """If a fault changed a recorded line, `show` and `log` mask its secrets before and after it."""
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()
@@ -484,14 +488,14 @@ if how == "loud":
 
 
 @pytest.mark.parametrize("level", [pytest.param("secrets", marks=pytest.mark.soak), "none"])
-def test_what_plays_a_recording_shows_none(
+def test_replay_verify_and_sweep_print_no_secret(
     record: Callable[..., Recorded],
     acp_proxy: Path,
     fork_server: ForkServer,
     tmp_path: Path,
     level: str,
 ) -> None:
-    """A replay of a masked recording prints no secret."""
+    """If a recording contains secrets, `replay`, `verify` and `faults sweep` print none of them."""
     made = playable(conversation("unstable", large=0, hidden=2), tmp_path / "0" / "app")
     recorded = record(made, "--redact", level).end()
     played = Played(acp_proxy, fork_server, recorded, is_masked=level == "secrets")

@@ -36,8 +36,8 @@ def named(probes: dict[str, Any], verdict: str) -> list[str]:
     return [name for name, probe in probes.items() if probe["verdict"] == verdict]
 
 
-def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> None:
-    """An agent with the Python SDK fails three probes of `try --probe`."""
+def test_the_python_sdk_fails_three_probes(trials: Trials, tmp_path: Path) -> None:
+    """An agent on the Python SDK fails only three probes of `try --probe`: invalid requests."""
     junit = tmp_path / "probes.xml"
     code, probes = play(trials, SDK_AGENT, "--junit", str(junit))
     assert code == 0
@@ -66,7 +66,7 @@ def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
     assert {"turn", "cancel-mid-turn", "turn-after-cancel", "load"} <= {*named(probes, "holds")}
 
 
-def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> None:
+def test_the_failed_probes_are_printed_with_their_frames(trials: Trials) -> None:
     """`try --probe` prints each failed probe with its frame."""
     code, printed = trials.run(*PROBE)
     assert code == 1

@@ -380,7 +380,7 @@ PRINTED = {
 """For each test, the texts that its report contains, in this order."""
 
 
-def test_each_test_has_its_outcome_and_its_report(suite: Suite) -> None:
+def test_a_test_fails_if_its_client_diverges(suite: Suite) -> None:
     """With the pytest plugin, a test fails if its client diverges from the recording."""
     suite.configure("acp_agent_patience = 1")
     suite.recorded("hello", "tour")
@@ -461,7 +461,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """With the pytest setting `rewrite`, a test that passes replaces its recording."""
+    """With the pytest setting `rewrite`, only a test that passes replaces its recording."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)

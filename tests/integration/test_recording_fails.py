@@ -218,7 +218,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 
 @needs_prlimit
-def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_gap_is_recorded_after_a_full_disk(acp_proxy: Path, tmp_path: Path) -> None:
     """If the disk was full for a while, the recording says how many bytes are missing."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:

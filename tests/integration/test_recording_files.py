@@ -130,7 +130,7 @@ def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
-    """`record` calls a second recording with the same `--name` NAME-2."""
+    """`record --name NAME` gives file and recording this name; the second file is NAME-2."""
     directory = tmp_path / "recordings"
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
     assert received(directory / "my run.db")

@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client of a replay behaves as recorded, the replay exits with 0."""
+    """If a client behaves as recorded, `replay` sends the recorded answers and exits with 0."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -134,7 +134,10 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report of a diverged replay shows the recorded and the live message."""
+    """If a client diverges, `replay` exits with 1.
+
+    On stderr, it prints the recorded and the live value.
+    """
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -163,7 +166,7 @@ def test_the_option_of_the_report_allows_the_divergence(
     assert (conversation.wait(), conversation.stderr) == (0, b"")
 
 
-def test_the_report_for_machines(
+def test_the_json_report_has_all_of_the_text_report(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
     """The JSON report of a replay has everything that the text report has."""
@@ -221,7 +224,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """After SIGTERM, a replay that has sent everything exits with 0."""
+    """A stop signal ends a replay with 0 if everything was sent, and otherwise with 1."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -321,10 +324,10 @@ def test_a_signal_after_the_end_changes_nothing(
     assert json.loads(out.read_text())["exit_code"] == 1
 
 
-def test_garbage_is_answered_and_reported(
+def test_invalid_lines_are_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """A replay answers a line that is not JSON with a parse error."""
+    """If a client sends a line that is not JSON, a replay answers with an error and reports it."""
     conversation = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
     received = conversation.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])

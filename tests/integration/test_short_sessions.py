@@ -40,8 +40,7 @@ def short_talk(installed: Recorder, tmp_path: Path) -> Talk:
 def test_a_short_session_leaves_its_log(installed: Recorder, tmp_path: Path) -> None:
     """If a session ends while its recorder starts, its log remains beside an empty database.
 
-    The database is created first, readable only by its owner, so that no other user can put a file
-    there.
+    The database is created first, so that no other user can put a file there.
     """
     conversation = short_talk(installed, tmp_path)
     assert conversation.recording.path.stat().st_size == 0
@@ -67,7 +66,7 @@ def test_a_log_is_listed_printed_and_indexed(installed: Recorder, tmp_path: Path
 def test_a_failing_start_up_does_not_stop_the_conversation(
     installed: Recorder, tmp_path: Path, where: str
 ) -> None:
-    """If a part of a recorder fails to start, recording continues."""
+    """If the indexer of a recorder fails to start, the conversation is still recorded."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     run = installed(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)

@@ -54,7 +54,7 @@ def test_a_signal_reaches_the_whole_group_once(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, which names the sender")
 @pytest.mark.parametrize("is_client", [True, False])
-def test_the_recording_tells_a_signal_of_the_client(installed: Recorder, is_client: bool) -> None:
+def test_the_recording_says_who_sent_a_signal(installed: Recorder, is_client: bool) -> None:
     """A recording shows whether its client or somebody else sent the recorder's stop signal."""
     conversation = installed(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
@@ -69,8 +69,8 @@ def test_the_recording_tells_a_signal_of_the_client(installed: Recorder, is_clie
     assert event.get("sender") == ("parent" if is_client else None)
 
 
-def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
-    """If a client sends SIGALRM to a recorder, the recorder ends the agent."""
+def test_a_client_can_say_that_it_gave_up(record: Recorder) -> None:
+    """If a client sends SIGALRM, its recorder ends the agent and records that it gave up."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     conversation.process.send_signal(signal.SIGALRM)

@@ -35,7 +35,7 @@ def speech() -> bytes:
 
 
 def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1, the agent is not recorded."""
+    """With ACP_PROXY_OFF=1, `record` becomes the agent's process, and nothing is recorded."""
     says = "import os, sys; print(os.getpid(), os.getpgrp(), sys.argv[1:])"
     conversation = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
     received = conversation.read_all().decode()
@@ -154,7 +154,7 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """If stdin is closed when a recorder starts, stdin becomes /dev/null."""
+    """If stdin, stdout or stderr is closed when a recorder starts, /dev/null takes its place."""
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:

@@ -117,7 +117,7 @@ def trials(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SDK_AGENT], ids=["plain", "sdk"])
 def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list[str]) -> None:
-    """The recording of a turn in `try` can be replayed."""
+    """`try` prints and records a turn, and the recording passes `replay` and `verify`."""
     code, printed = trials.run("--prompt", "hello", agent=agent)
     assert code == 0
     assert "Hello! Grüße, café, 你好, 😀." in printed
@@ -205,7 +205,7 @@ def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
 def test_an_agent_that_does_not_ask_gets_nothing_done(
     trials: Trials, tmp_path: Path, option: str
 ) -> None:
-    """Without consent, `try` refuses the agent's writes and commands."""
+    """Without `--allow`, `try` refuses the writes of an agent that does not ask for permission."""
     outside = tmp_path / "outside.txt"
     outside.write_text("secret")
     (trials.work / "link").symlink_to(outside)
@@ -251,7 +251,7 @@ def test_standard_input_is_the_prompt(trials: Trials) -> None:
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SILENT], ids=["in-a-turn", "at-once"])
 def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
-    """If an agent hangs, `try` exits with 3."""
+    """If an agent hangs, `try` exits with 3 and says that the agent hung."""
     code, printed = trials.run("--prompt", "slow", "--timeout", "1", agent=agent)
     assert code == 3
     assert "agent hung" in printed
@@ -259,7 +259,7 @@ def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
 
 
 def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
-    """If an agent dies, `try` exits with 1."""
+    """If the agent exits too early, `try` exits with 1, and `show` says that the agent ended."""
     dying = [sys.executable, "-IS", "-c", "import sys; sys.stdin.readline(); sys.exit(7)"]
     assert trials.run("--prompt", "x", agent=dying)[0] == 1
     with RecordingReader(trials.recording) as reader:
@@ -274,13 +274,13 @@ def test_the_last_words_of_an_agent_are_shown(trials: Trials) -> None:
     assert process.communicate()[1] == "last words\n"
 
 
-def test_an_agent_that_cannot_start_is_not_a_conversation(trials: Trials) -> None:
+def test_an_agent_that_cannot_start_gives_127(trials: Trials) -> None:
     """If an agent cannot start, `try` exits with 127."""
     assert trials.run("--prompt", "x", agent=["/no/such/agent"])[0] == 127
 
 
 def test_ctrl_c_cancels_the_turn_and_then_ends(trials: Trials) -> None:
-    """The first Ctrl-C in a turn of `try` cancels the turn."""
+    """Ctrl-C in `try` cancels the running turn; before the first turn it ends `try` with 130."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGINT)
@@ -310,8 +310,8 @@ def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> 
     assert trials.findings() == []
 
 
-def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
-    """If `try` is killed, its recording still has all frames."""
+def test_a_killed_trial_leaves_no_agent(trials: Trials) -> None:
+    """If `try` is killed during a turn, its agent ends, and the prompt is in the recording."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGKILL)
@@ -321,8 +321,8 @@ def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
         assert any(row.get("method") == "session/prompt" for row in reader.rows())
 
 
-def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -> None:
-    """On a terminal, `try` asks its user about each write."""
+def test_on_a_terminal_prompts_are_typed_and_edits_are_shown(trials: Trials) -> None:
+    """On a terminal, `try` reads prompts, shows each edit of a file, and asks before it writes."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()

@@ -58,7 +58,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """If the agent is unchanged, `verify` prints only one line."""
+    """If the agent is unchanged, `verify` exits with 0 and prints only one line."""
     if name == "tour":
         verify.server = None
         result = verify(name, SDK_AGENT)
@@ -178,7 +178,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """If a file of rules allows it, `verify` accepts parallel tool calls in any order."""
+    """With `apart` for `tool_call_update` in its rules, `verify` accepts them in any order."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to ignore these differences: `acp-proxy diff --learn " in result.stderr
@@ -230,8 +230,8 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
     assert "the limit of --timeout" in result.junit
 
 
-def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """`verify` reports lines that are not JSON as differences."""
+def test_lines_that_are_not_json_are_differences(verify: Verifier) -> None:
+    """If an agent prints lines that are not JSON, `verify` exits with 1 and reports them."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -434,7 +434,7 @@ def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> No
 def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
-    """If the agent cannot start, `verify` leaves no recording."""
+    """If the agent cannot start, `verify` exits with 2 and leaves no recording."""
     result = verify("hello", agent)
     assert (result.code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -451,7 +451,7 @@ def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
 
 
 def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` calls an incomplete recording incomplete."""
+    """If the recording is incomplete, `verify` exits with 3, and its verdict is `incomplete`."""
     with RecordingReader(_incomplete(tmp_path)) as reader:
         assert reader.recording.state == "incomplete"
     agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
@@ -471,7 +471,7 @@ def _incomplete(directory: Path) -> Path:
 
 
 def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` forwards the agent's stderr."""
+    """`verify` forwards the agent's stderr and records it."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
