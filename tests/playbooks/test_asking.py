@@ -82,10 +82,13 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
         (ASK, '{"action": "decline"}', '{"action": "cancel"}'),
     ],
 )
-def test_another_outcome_abandons_the_session(
+def test_another_outcome_gives_up_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """If a client's reply has an unrecorded outcome, a replay answers the prompt with an error."""
+    """If a client's reply has an unrecorded outcome, a replay plays the session no further.
+
+    The open prompt gets an error.
+    """
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -182,7 +185,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
     assert live.report.unplayed == 0
 
 
-def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
+def test_a_replay_that_allows_outside_sends_every_request(record: Record) -> None:
     """`replay --allow-outside` withholds no request."""
     live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""

@@ -43,7 +43,7 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """If a client cancels a turn before it sends the prompt, a replay reports a divergence."""
+    """If a client cancels a turn before its prompt, a replay reports an unrecorded cancel."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
@@ -155,7 +155,7 @@ CANCEL_REQUEST = """
 
 
 def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
-    """A replay matches `$/cancel_request` by the live id of the request."""
+    """In a replay, a `$/cancel_request` matches if it names the live id of the recorded request."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}

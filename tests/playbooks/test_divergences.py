@@ -162,8 +162,8 @@ def test_the_line_that_came_has_no_credentials(
     assert "(hidden)" in came or "[redacted:" in came
 
 
-def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None:
-    """If a client names a session that was not recorded, a replay refuses the request."""
+def test_an_unrecorded_session_id_is_refused(record: Record) -> None:
+    """If a request names a session that was not recorded, a replay refuses only this request."""
     live = begun(record)
     live.check("""
         -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
@@ -278,7 +278,7 @@ def test_lenient_continues_after_a_different_message(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_handshake(record: Record) -> None:
-    """`replay --lenient` answers a client that never sends `initialize`."""
+    """If a client never sends `initialize`, `replay --lenient` continues after one second."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3
@@ -487,7 +487,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
     assert live.wait("100s") == []
 
 
-def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
+def test_a_thousand_invalid_lines_do_not_hide_a_divergence(record: Record) -> None:
     """After 1100 invalid lines, a replay still reports the first divergence of a session."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)

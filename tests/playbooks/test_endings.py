@@ -91,7 +91,7 @@ def test_a_crash_follows_the_last_frame(record: Record) -> None:
 
 
 def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
-    """Before its end, a replay waits a second for an optional request."""
+    """Before a replay ends, it waits a second for an optional request of the client."""
     live = record(LISTED + "<- end").replay()
     live.check("""
         1-4
@@ -140,7 +140,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> 
 
 
 def test_an_unanswered_request_is_reported(record: Record) -> None:
-    """If a client's request has no recorded answer, a replay leaves it open."""
+    """If a client's request has no recorded answer, a replay leaves it open and reports this."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -167,8 +167,8 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 
 @pytest.mark.parametrize("order", list(Order))
-def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """If a client never sends an optional request, a replay reports this only as information."""
+def test_an_early_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
+    """If a client leaves before an optional request, a replay notes this, but does not diverge."""
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}

@@ -90,8 +90,8 @@ def test_bandwidth_holds_over_frames() -> None:
     )
 
 
-def test_slice_splits_characters_and_tokens() -> None:
-    """The fault `slice` may split a UTF-8 character."""
+def test_slice_splits_characters() -> None:
+    """The fault `slice` sends a frame in pieces, and may split a UTF-8 character."""
     recorded = check(
         ["slice bytes=1 delay_ms=2"],
         r"""
@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """Each mode of the fault `corrupt` makes the change that the mode's name says."""
+    """The fault `corrupt` changes a frame by its mode: `bad-json`, `bom` or `crlf`."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -217,8 +217,8 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
         assert bits == 1
 
 
-def test_truncate_cuts_the_end() -> None:
-    """The fault `truncate` keeps the newline of a frame."""
+def test_truncate_keeps_the_newline() -> None:
+    """The fault `truncate` cuts off the end of a frame, but keeps the newline."""
     check(
         ["truncate keep_bytes=3"],
         r"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """If a fault holds a reply until a cancel, a cancel of another session changes nothing."""
+    """If a fault holds a reply until a cancel, only a cancel in the reply's session releases it."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -498,7 +498,7 @@ def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
 
 
 def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
-    """The fault `limit-data` closes a direction after a set number of bytes."""
+    """The fault `limit-data` closes a direction after a number of bytes, even within a frame."""
     recorded = check(
         ["limit-data bytes=6 where=dir:to-client"],
         r"""
@@ -560,7 +560,7 @@ def test_terminate_kills_after_a_grace() -> None:
 
 
 def test_exit_ends_everything() -> None:
-    """After the fault `exit`, nothing more is sent."""
+    """The fault `exit` ends the agent, and nothing more is sent in either direction."""
     check(
         ["exit code=3 where=method:session/prompt"],
         """

@@ -67,8 +67,10 @@ OLDEST_MCP = """
 
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
-def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """If a request opened only one of two sessions, a replay is the same with each `--order`."""
+def test_the_order_option_changes_nothing_for_joined_sessions(
+    record: Record, transcript: str
+) -> None:
+    """If no request opened a second session, a replay sends the same with each `--order`."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):

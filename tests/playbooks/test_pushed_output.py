@@ -54,8 +54,8 @@ def until(record: Record, text: str, **options: bool) -> Live:
     return live
 
 
-def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
-    """In a replay of the 1.0 draft, terminal output that the client pushes is matched in order."""
+def test_pushed_output_is_answered_in_the_recorded_order(record: Record) -> None:
+    """In the 1.0 draft, a replay answers pushed terminal output in order, whatever its text is."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
@@ -71,8 +71,8 @@ def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
-def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
-    """If a client pushes less terminal output than recorded, a replay waits briefly for more."""
+def test_less_pushed_output_is_enough(record: Record, pieces: int) -> None:
+    """If a client pushes less terminal output than recorded, a replay still continues."""
     live = until(record, WATCHED)
     for number in range(pieces):
         live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -83,7 +83,7 @@ def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
     assert live.report.verdict == "clean"
 
 
-def test_a_late_piece_is_answered(record: Record) -> None:
+def test_late_output_is_answered(record: Record) -> None:
     """A replay of the 1.0 draft also answers terminal output that is pushed late."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
@@ -93,7 +93,7 @@ def test_a_late_piece_is_answered(record: Record) -> None:
     assert live.report.verdict == "clean"
 
 
-def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> None:
+def test_additional_output_is_answered(record: Record) -> None:
     """If a client pushes more terminal output than recorded, a replay still answers it."""
     live = until(record, AWAITED)
     for number in range(3, 9):

@@ -81,8 +81,8 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
     assert live.bytes.startswith(b"second\n")
 
 
-def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
-    """A replay does not await a message of the client that a fault had added to the recording."""
+def test_injected_frames_are_sent_and_not_awaited(record: Record) -> None:
+    """If a fault injected recorded frames, a replay sends the agent's and awaits no client's."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'

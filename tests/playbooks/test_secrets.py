@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """If the text around a secret diverges, the report of a replay still masks the secret."""
+    """If the text around a secret differs, a replay diverges, and its report masks the secret."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1

@@ -138,7 +138,7 @@ def test_values_of_the_draft_are_replaced(record: Record) -> None:
 
 
 def test_the_reason_of_a_cancellation_does_not_count(record: Record) -> None:
-    """A replay ignores the reason of a cancellation."""
+    """A replay accepts a cancel of a turn with a different reason than recorded."""
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
         for number in (3, 5, 7, 11, 13):

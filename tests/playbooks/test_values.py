@@ -104,7 +104,7 @@ def begun(record: Record, text: str, **options: object) -> Live:
 
 
 def test_directories_are_replaced(record: Record) -> None:
-    """A replay does not replace paths in free text."""
+    """A replay replaces recorded directories in paths by the client's, but not in free text."""
     live = begun(record, BOUND)
     live.check(
         ELSEWHERE

@@ -39,7 +39,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record)
     assert (live.report.is_played_out, live.report.unsaid) == (True, 0)
 
 
-def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
+def test_answers_without_a_request_are_never_sent(record: Record) -> None:
     """`verify` never sends a recorded answer in a JSON-RPC batch if the request did not come."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
@@ -65,7 +65,7 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) ->
 
 
 def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
-    """`verify` waits for a recorded JSON-RPC batch of notifications."""
+    """`verify` sends a prompt only after a JSON-RPC batch of notifications recorded before it."""
     recorded = record("""
         1-4 session
         5 <- [{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}]
@@ -76,7 +76,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
     assert (live.mismatches, live.informed) == ([], [])
 
 
-def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
+def test_updates_after_a_batch_with_an_answer_are_awaited(record: Record) -> None:
     """After a JSON-RPC batch with an answer of the agent, `verify` waits for later updates."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'

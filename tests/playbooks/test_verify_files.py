@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """If a file was recorded with two contents, `verify` answers other reads with the first one."""
+    """If a file was recorded with two contents, `verify` answers a partial read from the first."""
     live = asking(
         record,
         f"""

@@ -152,7 +152,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
     assert (live.mismatches, live.engine.is_played_out) == ([], True)
 
 
-def test_answers_keep_their_place_among_requests(record: Record) -> None:
+def test_fewer_requests_for_output_do_not_stop_verify(record: Record) -> None:
     """If an agent requests terminal output less often than recorded, `verify` still continues."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}

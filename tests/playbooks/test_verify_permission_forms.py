@@ -154,7 +154,10 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """If a permission request has only a tool call's id, `verify` compares the call's updates."""
+    """If a permission request has only a tool call's id, `verify` compares the call's updates.
+
+    Permission is granted if the updates announce the recorded action.
+    """
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],

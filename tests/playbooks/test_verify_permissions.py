@@ -68,7 +68,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """After `verify` has denied an unrecorded action, it still grants the recorded action."""
+    """`verify` denies permission for an unrecorded action, and still grants the recorded one."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -113,7 +113,7 @@ def test_permission_for_the_same_is_granted(
         (("y:allow_once",), None),
     ],
 )
-def test_an_offered_option_is_chosen(
+def test_an_option_that_rejects_once_is_chosen(
     record: Record, offered: tuple[str, ...], answer: str | None
 ) -> None:
     """To deny a permission request, `verify` prefers the option that rejects only once."""

@@ -96,7 +96,7 @@ def test_an_inert_agent_sends_no_acting_request(
 def test_an_inert_agent_reads_and_asks(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """`replay --inert` still sends requests to read a file."""
+    """`replay --inert` still sends requests to read a file or for permission to read."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
     assert live.send(5) == ["<- 6"]
     assert live.send(7) == ["<- 8"]
@@ -111,7 +111,7 @@ def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
 def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes: bool) -> None:
-    """`replay --inert` does not ask the client to open a web page."""
+    """`replay --inert` sends a request to fill in a form, but no request to open a web page."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
     )
