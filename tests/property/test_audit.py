@@ -15,7 +15,7 @@ from tests.support.drawn_messages import STEPS, recorded
 
 @given(steps=STEPS)
 def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
-    """Whatever a recording contains, `audit` prints no control characters."""
+    """`audit` accepts a recording of any messages, and prints no control characters."""
     with recorded(steps) as path:
         for form in ([], ["turn:1"]):
             shown = run("inspect", "audit", path, *form)
@@ -38,7 +38,7 @@ def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
 
 @given(path=st.text(), directories=st.lists(st.text(max_size=5), max_size=2))
 def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
-    """`audit` can classify any path without an exception."""
+    """`audit` decides for any path whether it is inside of the given directories."""
     place = locate(path, directories)
     assert len(place.shown) <= 2000
     if not directories:

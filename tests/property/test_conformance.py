@@ -146,7 +146,7 @@ def lines_of(handshake: str, steps: list[tuple[str, Any]], end: str) -> list[str
 def test_any_conversation_can_be_checked(
     handshake: str, steps: list[tuple[str, Any]], end: str, dialect: str | None
 ) -> None:
-    """Whatever a conversation contains, each finding of `check` names a frame that exists."""
+    """`check` accepts any conversation, and each finding names a frame that exists."""
     lines = lines_of(handshake, steps, end)
     report = Checker(reader_of(lines), dialect).read()
     assert report == Checker(reader_of(lines), dialect).read()

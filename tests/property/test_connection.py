@@ -106,7 +106,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """If the recorder's state is stored and loaded, the labels of later frames do not change."""
+    """If a recorder's state is stored and loaded between frames, later labels do not change."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)
@@ -143,7 +143,7 @@ def test_real_conversations_are_labelled_completely(path: Path) -> None:
 def test_any_conversation_can_be_interrupted(
     conversation: list[tuple[Direction, Any]], stops: set[int], dialect: str
 ) -> None:
-    """The state of a recorder can be stored and loaded at any frame."""
+    """If a recorder's state is stored and loaded at any frame, the labels of frames stay equal."""
     frames = frames_of(conversation)
     assert correlate(frames, stops, dialect) == correlate(frames, dialect=dialect)
 
@@ -190,8 +190,10 @@ def test_a_response_belongs_to_the_oldest_open_request(
 
 
 @given(conversations, dialects)
-def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dialect: str) -> None:
-    """A recorded turn belongs to one session."""
+def test_frames_of_a_turn_belong_to_its_session(
+    conversation: list[tuple[Direction, Any]], dialect: str
+) -> None:
+    """All frames that a recorder labels with a turn belong to the session of that turn."""
     messages = flattened(conversation)
     labels, _, turns, _ = correlate(frames_of(list(messages)), dialect=dialect)
     for number, turn in turns.items():

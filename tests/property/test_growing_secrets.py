@@ -31,10 +31,10 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 
 
 @given(WORDS, WORDS, st.text("aAbBcC-.", max_size=30), st.data())
-def test_words_are_found_as_by_one_automaton(
+def test_added_words_are_found(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """After a word is added to the search for secrets, the next search finds it, too."""
+    """If words are added one by one to the search for secrets, every search finds all of them."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -51,7 +51,9 @@ def test_words_are_found_as_by_one_automaton(
 
 
 @given(VALUES, st.data())
-def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
+def test_the_leftmost_of_overlapping_secrets_is_replaced(
+    values: list[str], data: st.DataObject
+) -> None:
     """If secrets overlap, masking replaces the leftmost one."""
     known = SecretValues()
     for n, value in enumerate(values):
@@ -70,7 +72,7 @@ def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataO
 
 
 @given(VALUES, st.data())
-def test_pieces_are_found_as_by_new_values(values: list[str], data: st.DataObject) -> None:
+def test_pieces_of_later_secrets_are_found(values: list[str], data: st.DataObject) -> None:
     """If secrets become known one after the other, masking finds pieces of all of them."""
     known = SecretValues()
     for n, value in enumerate(values):

@@ -13,7 +13,7 @@ from tests.support.strategies import json_values, messages
 
 @given(messages)
 def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
-    """The members of a JSON-RPC message determine its kind."""
+    """The members `method`, `id` and `error` of a JSON-RPC message determine its kind."""
     parsed = read(json.dumps(message).encode())
     if "method" in message:
         kind = Kind.REQUEST if "id" in message else Kind.NOTIFICATION

@@ -21,7 +21,7 @@ cases = st.builds(
 
 @given(texts, st.lists(cases, max_size=4))
 def test_a_suite_is_read_back(name: str, made: list[Case]) -> None:
-    """A JUnit report contains each test case with its output."""
+    """If a JUnit report is parsed as XML, it has each test case with its name and failure."""
     root = ET.fromstring(suite(name, made).encode())
     assert root.get("name") == visible(name)
     assert root.get("tests") == str(len(root)) == str(len(made))

@@ -89,7 +89,7 @@ def test_junk_between_records_is_skipped(
 
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
-    """If a recorder empties its capture log, later records keep their offsets."""
+    """If a recorder empties its capture log, later offsets continue from the last record."""
     records: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):
@@ -105,7 +105,7 @@ def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[
 
 
 @given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))
-def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
+def test_the_data_of_an_event_comes_back(packed: dict[str, str | int | list[str]]) -> None:
     """A reader of a capture log returns the data of an event unchanged."""
     lists = {key: v if isinstance(v, list) else [v] for key, v in packed.items()}
     assert unpack_fields(pack_fields(packed)) == lists

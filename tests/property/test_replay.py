@@ -72,7 +72,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
     return [] if step.seq == number else [raw]
 
 
-def test_a_message_left_out_is_named_unless_it_is_optional(
+def test_an_optional_request_left_out_is_named(
     conversations: list[Conversation],
 ) -> None:
     """If a client leaves out an optional request, the report of a replay names the request."""
@@ -197,7 +197,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """If a client makes one mistake, a replay reports one divergence."""
+    """If a client omits, repeats or changes one message, a replay reports one divergence."""
     places = [
         (conversation, step) for conversation in conversations for step in conversation.required
     ]

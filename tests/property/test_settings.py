@@ -126,7 +126,7 @@ def value_or_nothing(data: bytes) -> Any:
 @settings(max_examples=200)
 @given(documents())
 def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
-    """`setup` can read settings with comments."""
+    """`setup` reads the same values from settings with comments as a second, simple parser."""
     root = parse(decode(data))
     assert (None if root is None else root.value) == value_of(data)
     text = decode(data)

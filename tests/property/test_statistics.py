@@ -113,7 +113,7 @@ def test_any_recording_has_statistics(messages: list[tuple[int, bytes]], dialect
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.integers(1, 100))
 def test_a_percentile_is_by_nearest_rank(latencies: list[int], percent: int) -> None:
-    """A percentile in `stats` is one of the sorted values."""
+    """A percentile in `stats` is the value at the nearest rank of the sorted values."""
     ordered = sorted(latencies)
     rank = math.ceil(percent * len(ordered) / 100)
     assert percentile(ordered, percent) == (ordered[rank - 1] if ordered else None)

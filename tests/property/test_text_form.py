@@ -133,7 +133,7 @@ rows = st.lists(
 
 @given(rows, st.integers(-(2**63), 2**63 - 1), texts)
 def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: str | None) -> None:
-    """The text form of a recording keeps notes and faults."""
+    """A recording with notes and faults is the same after an export as text and an import."""
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)

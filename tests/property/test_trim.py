@@ -74,7 +74,7 @@ def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) 
 
 
 @given(steps)
-def test_all_turns_of_one_session_keep_its_settings(words: list[tuple[str, int]]) -> None:
+def test_exporting_all_turns_again_changes_nothing(words: list[tuple[str, int]]) -> None:
     """If a test that was exported from all turns is exported again, its recording is the same."""
     with reader_of(lines_of(words)) as reader:
         if not turns_of(reader):

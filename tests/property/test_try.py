@@ -55,7 +55,7 @@ PARAMS = CREATE | ASKED | st.dictionaries(st.sampled_from(NAMES), VALUES, max_si
 def test_every_request_of_an_agent_has_an_answer(
     method: str, params: Any, dialect: str, policy: Policy
 ) -> None:
-    """`try` answers any request of an agent."""
+    """`try` answers any request of an agent with a result or an error."""
     message = {"method": method, "params": params}
 
     async def answer() -> None:
