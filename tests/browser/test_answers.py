@@ -113,7 +113,7 @@ def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """A search typed into a report page finds as many matches as `search`."""
+    """A search typed into a report page finds the same frames as `search`."""
     page, recording = opened
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text

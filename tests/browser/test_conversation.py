@@ -373,8 +373,8 @@ def test_thousands_of_calls_need_few_elements(window: Visit, tmp_path: Path) -> 
     page.assert_quiet()
 
 
-def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """With a filter, a report page shows only the steps that have a matching frame."""
+def test_filters_hide_steps_and_say_so(window: Visit, tmp_path: Path) -> None:
+    """If a report page has a filter, it shows only the steps with a matching frame and says so."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")

@@ -107,7 +107,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 def test_waits_are_the_largest_part_of_the_timeline(
     visit: Visitor, name: str, tmp_path: Path
 ) -> None:
-    """If an agent hung or a person was slow, waits take half of a report page's timeline."""
+    """If an agent hung, waits take at least half of the width of a report page's timeline."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -364,7 +364,7 @@ def test_a_wait_for_one_call_is_one_stretch(
 
 
 @pytest.mark.parametrize("view", ["list", "sequence", "waterfall", "calls"])
-def test_a_head_is_as_wide_as_its_rows(window: Visit, tmp_path: Path, view: str) -> None:
+def test_headings_are_aligned_with_columns(window: Visit, tmp_path: Path, view: str) -> None:
     """In the lists of a report page, each column is aligned with its heading."""
     window.open(report(DIRECTORY / "tour.db", tmp_path), f"#view={view}&seq=6")
     window.page.locator(f".view-{view} .list-drawn [aria-selected=true]").wait_for()

@@ -109,7 +109,7 @@ def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_
 
 
 def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
-    """If a fault changed a frame, a report page shows the frame before and after the change."""
+    """If a fault changed a recorded frame, a report page shows it before and after the change."""
     path = tmp_path / "faults.db"
     lines = [line(notification(method, n=1)) for method in "abcde"]
     rules = [word for rule in FAULTS for word in ("--fault", rule)]

@@ -152,7 +152,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """Ctrl-C in `verify` of several recordings keeps the finished results."""
+    """If Ctrl-C ends `verify` of several recordings, `--results` keeps the finished results."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -169,7 +169,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """If `verify` of several recordings cannot record a run, the result says why."""
+    """If `verify` of several recordings cannot record a run, its output says why."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)

@@ -39,7 +39,7 @@ def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: P
 
 @pytest.mark.parametrize("path", [*weighted_captures()])
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """The bytes of a captured conversation pass through a recorder unchanged."""
+    """The bytes of a conversation with a real agent pass through a recorder unchanged."""
     assert_passes(acp_proxy, tmp_path, path)
 
 

@@ -194,7 +194,7 @@ def test_following_ends_when_the_recorder_is_killed(
 
 
 def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several commands follow a recording until its end, only the database file remains."""
+    """If several `log --follow` read a recording until its end, only the database file remains."""
     path = tmp_path / "x.db"
     with (
         PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation,

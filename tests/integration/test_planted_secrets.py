@@ -264,7 +264,7 @@ def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: 
 
 
 def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Recorded]) -> None:
-    """If an agent prints a secret of the environment in pieces, the secret is stored masked."""
+    """If an agent prints a secret of its environment in two pieces, a recorder stores it masked."""
     made = Conversation("v1", secrets={OWN: "a variable of the recorder"})
     made.ask("initialize", {"protocolVersion": 1}, protocolVersion=1)
     for number in range(10):

@@ -311,7 +311,7 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
 
 
 def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A finished recording is one file."""
+    """When a recorder has ended, the finished recording is one file, without a capture log."""
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")

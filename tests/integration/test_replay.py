@@ -198,7 +198,7 @@ def test_the_json_report_has_all_of_the_text_report(
 def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client is silent, a replay exits with 3."""
+    """If the client sends nothing for the stall timeout, a replay exits with 3."""
     conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
@@ -365,7 +365,7 @@ def test_bad_use_is_one_line_and_exit_code_2(
 def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
-    """When a replay of an incomplete recording ends, its exit code is 3."""
+    """A replay of an incomplete recording sends all recorded frames, and then exits with 3."""
     from tests.support.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"

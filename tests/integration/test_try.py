@@ -219,7 +219,7 @@ def test_an_agent_that_does_not_ask_gets_nothing_done(
     assert b"secret" not in lines
 
 
-def test_a_command_runs_in_the_directory(trials: Trials) -> None:
+def test_an_allowed_command_gives_its_output(trials: Trials) -> None:
     """In `try`, the agent gets the output of an allowed command."""
     assert trials.run("--prompt", "edit", "--prompt", "run", "--allow")[0] == 0
     with RecordingReader(trials.recording) as reader:

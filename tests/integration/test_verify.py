@@ -207,7 +207,7 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
 def test_every_agent_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
-    """Whatever the agent does, `verify` ends and leaves no process."""
+    """If an agent hangs, dies or does not read, `verify` ends and leaves no process."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     result = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (result.code, result.kinds) == (code, kinds), result.stdout + result.stderr
@@ -414,7 +414,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """If the file for the recording of a `verify` run exists, the file is not changed."""
+    """If the output file of `verify` exists, `verify` keeps the file and records beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))
@@ -443,7 +443,7 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 
 
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """If `verify` cannot record its run, it exits with 2."""
+    """If `verify` cannot create its recording, it exits with 2 and prints no traceback."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2

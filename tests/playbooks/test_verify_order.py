@@ -144,7 +144,7 @@ def test_the_end_waits_for_the_last_messages(record: Record) -> None:
 
 
 def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
-    """At its end, `verify` waits for the last messages only for a limited time."""
+    """At its end, `verify` waits at most 15 seconds for the last messages, whatever else comes."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
     sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
     assert [place for place, news in enumerate(sent) if "-> end" in news] == [37]

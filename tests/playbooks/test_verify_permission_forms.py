@@ -197,8 +197,8 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
     assert "named no command" in live.divergences[0].summary
 
 
-def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
-    """`verify` grants a permission request that repeats the announcement of its tool call."""
+def test_a_request_may_repeat_what_was_announced(record: Record) -> None:
+    """`verify` grants a permission request that has the recorded tool call in place of its id."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -267,8 +267,8 @@ def member(what: str) -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{params}}}'
 
 
-def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
-    """`verify` answers each permission request in a JSON-RPC batch separately."""
+def test_only_recorded_actions_are_granted_in_a_batch(record: Record) -> None:
+    """Of the permission requests in a JSON-RPC batch, `verify` grants only the recorded ones."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"

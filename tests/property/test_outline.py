@@ -51,6 +51,6 @@ def _containers(value: Any) -> list[Any]:
 
 @given(lines())
 def test_edges_give_the_labels_of_the_line(line: tuple[bytes, int]) -> None:
-    """If most of a long line is one string, its first and last bytes give all its labels."""
+    """If most of a long line is one string, a recorder reads all its labels from its two ends."""
     raw, edge = line
     assert read_outline(raw[:edge], raw[-edge:]) == evolve(read(raw), raw=None)

@@ -92,8 +92,8 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
 
 
 @given(st.sampled_from(EXAMPLES), st.data())
-def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
-    """`log` can print any changed ACP message as one line."""
+def test_a_damaged_message_has_a_preview(example: Any, data: st.DataObject) -> None:
+    """`log` can print any damaged ACP message as one line."""
     message = data.draw(spoiled(example.message))
     kind = "error" if "error" in example.message else example.kind
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))

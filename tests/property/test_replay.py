@@ -271,7 +271,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
-    """A replay accepts a message that differs only in spelling, ids or the client's name."""
+    """A replay accepts a message that differs only in the order of keys, `_meta` or ids."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name

@@ -38,7 +38,7 @@ def ask(agent: AcpAgent, panel: Panel, project: Path, text: str) -> str:
 
 @pytest.mark.acp_recording("hello")
 def test_the_panel_joins_the_chunks_of_a_message(acp_agent: AcpAgent, project: Path) -> None:
-    """The panel of the example editor plugin joins all chunks of an agent's message to one text."""
+    """The panel of the example editor plugin joins the chunks of an agent's message to one text."""
     panel = Panel(project, may_edit=lambda _: False)
     assert ask(acp_agent, panel, project, "hello") == "end_turn"
     assert panel.text == "Hello! Grüße, café, 你好, 😀.\n"
@@ -65,7 +65,7 @@ def test_a_refused_edit_leaves_the_file_alone(acp_agent: AcpAgent, project: Path
 
 @pytest.mark.acp_recording("edit-allowed", inert=True)
 def test_nothing_is_written_by_an_inert_agent(acp_agent: AcpAgent, project: Path) -> None:
-    """In tests of the example editor plugin, an agent with `inert=True` writes no file."""
+    """With `inert=True`, the agent that a test of the editor plugin replays writes no file."""
     panel = Panel(project, may_edit=lambda _: True)
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert panel.text.endswith("Done.\n")
