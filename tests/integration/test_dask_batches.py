@@ -215,7 +215,7 @@ def test_a_cluster_that_is_not_there_is_an_error(fleet: Fleet, address: str, sai
 
 
 def test_workers_with_another_version_are_named(fleet: Fleet) -> None:
-    """If a Dask worker has a different acp-proxy, the error of `verify` names the worker."""
+    """If a Dask worker has another acp-proxy version, the error of `verify` names the worker."""
     fill(fleet, 1)
     with fleet.cluster("0.0.1", NO_VERSION) as cluster:
         assert fleet.start(*verify(fleet, cluster.address)).wait(DEADLINE_S) == 2

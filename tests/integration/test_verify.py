@@ -160,7 +160,7 @@ def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
 def test_expect_limits_what_is_compared(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
-    """`verify --expect` limits which kinds of differences are reported."""
+    """With `--expect`, `verify` reports only the chosen kinds of differences."""
     result = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
     assert result.code == (1 if pointers else 0), result.stdout
     assert [pointer for _, pointer in result.differences] == pointers
@@ -414,7 +414,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """If the output file of `verify` exists, `verify` keeps the file and records beside it."""
+    """If the output file of `verify` exists, `verify` keeps it and records into NAME-2."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))

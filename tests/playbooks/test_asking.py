@@ -56,7 +56,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
 def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """A replay accepts a client's reply that has the recorded outcome."""
+    """If a client's reply has the recorded outcome, a replay accepts the reply and continues."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -99,7 +99,7 @@ def test_another_outcome_gives_up_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """In a replay, an error of the client does not match a recorded result."""
+    """If a client sends an error in place of a recorded result, a replay diverges."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]

@@ -50,7 +50,7 @@ AT_ONCE = 40
 
 
 def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
-    """Secrets in the output of tools are masked, whatever text is around them."""
+    """A recorder masks secrets in the output of tools, whatever text is around them."""
     chosen = secrets()[::3]
     assert len(chosen) > 250
     for first in range(0, len(chosen), AT_ONCE):

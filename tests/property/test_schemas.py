@@ -92,7 +92,7 @@ METHODS = sorted({(direction, method) for direction, method, _, _ in BODIES})
 def test_any_json_is_judged(
     dialect: str, method: tuple[Direction, str], is_result: bool, value: Any
 ) -> None:
-    """The schema check judges any JSON without an exception."""
+    """The schema check of `check` judges any JSON without an exception."""
     comparison = SCHEMAS[dialect].compare(*method, is_result, value)
     for problem in comparison.problems:
         assert problem.pointer.startswith("/result" if is_result else "/params")
@@ -104,6 +104,6 @@ def test_any_json_is_judged(
 def test_any_change_of_an_example_is_judged(
     dialect: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """The schema check judges any changed example of ACP without an exception."""
+    """The schema check of `check` judges any changed example of ACP without an exception."""
     direction, method, is_params, value = body
     SCHEMAS[dialect].compare(direction, method, not is_params, value)
