@@ -39,7 +39,7 @@ def applied(page: Visit, text: str) -> None:
 
 
 def test_a_filter_is_completed_by_keys(page: Visit, axe: str) -> None:
-    """Arrow keys and Enter complete a key, and then a value of the recording."""
+    """In the filter field of a report page, arrow keys and Enter complete a key and a value."""
     keyboard, field = page.page.keyboard, page.page.locator("#filter")
     page.page.evaluate(axe + ";() => 0")
     keyboard.press("/")
@@ -70,7 +70,10 @@ def test_a_filter_is_completed_by_keys(page: Visit, axe: str) -> None:
 
 
 def test_each_term_is_a_chip(page: Visit, axe: str) -> None:
-    """A chip removes its term; a filter with `or` is one chip."""
+    """Below the filter field of a report page, each term has a chip with a button to remove it.
+
+    A filter with `or` is one chip.
+    """
     page.page.evaluate(axe + ";() => 0")
     chips = page.page.locator(".chips li")
     for text, expected in (
@@ -92,7 +95,7 @@ def test_each_term_is_a_chip(page: Visit, axe: str) -> None:
 
 
 def test_an_alt_click_adds_a_term(page: Visit) -> None:
-    """A click with Alt on a method, an arrow, a kind or a call adds its term to the filter."""
+    """On a report page, a click with Alt on a method, an arrow or a kind adds a filter for it."""
     show(page, "list", 3)
     alt: Any = ["Alt"]
     before = page.ask("() => acpReport.state.row")
@@ -116,7 +119,7 @@ def test_an_alt_click_adds_a_term(page: Visit) -> None:
 
 
 def test_keys_step_through_messages_and_waits(page: Visit) -> None:
-    """The keys `.` and `,` select the next message and the previous one, `w` the next wait."""
+    """On a report page, the keys `.` and `,` select the next and previous message, `w` a wait."""
     page.ask("""() => {
       const { state, recording } = acpReport;
       recording.pauses.set(30, { before: 29, ns: 6e9, awaited: "the agent", debt: 1 });
@@ -129,7 +132,7 @@ def test_keys_step_through_messages_and_waits(page: Visit) -> None:
 
 
 def test_a_message_becomes_a_plan_of_faults(page: Visit, axe: str) -> None:
-    """The detail of a message shows a plan of faults, and the command that plays the plan."""
+    """The detail of a message on a report page shows a plan of faults, and a command to play it."""
     show(page, "list")
     page.page.evaluate(axe + ";() => 0")
     page.page.get_by_text("As a fault").click()

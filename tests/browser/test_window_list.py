@@ -70,7 +70,7 @@ def row(page: Page, name: str) -> Any:
 
 
 def test_each_row_says_what_happened_in_words(page: Page, shipped_window: LiveWindow) -> None:
-    """A row has the result, prompt, agent, client, project, turns and duration of a recording."""
+    """In the list of `web`, a row has a recording's result, prompt, agent, project and duration."""
     opened(page, shipped_window)
     expect(page.locator(SHOWN)).to_have_count(len(SHIPPED))
     cells = row(page, "crash").locator("[role=cell]").all_inner_texts()
@@ -82,7 +82,7 @@ def test_each_row_says_what_happened_in_words(page: Page, shipped_window: LiveWi
 
 
 def test_a_row_is_a_link_to_its_recording(page: Page, shipped_window: LiveWindow) -> None:
-    """A click anywhere in a row opens the recording, and so does Enter after the arrow keys."""
+    """In the list of `web`, a click on a row opens the recording, and so does Enter."""
     opened(page, shipped_window)
     href = row(page, "tour").locator("a").get_attribute("href")
     assert href == f"/r/tour.db#token={shipped_window.token}"
@@ -96,8 +96,8 @@ def test_a_row_is_a_link_to_its_recording(page: Page, shipped_window: LiveWindow
     page.wait_for_url(f"**/r/{second}#**")
 
 
-def test_filters_are_kept_in_the_address(page: Page, shipped_window: LiveWindow) -> None:
-    """Text, result, agent and time filter the list; a reload and a link keep the filters."""
+def test_filters_are_kept_in_the_url(page: Page, shipped_window: LiveWindow) -> None:
+    """Filters of the list of `web` by text, result, agent or time survive a reload of the page."""
     opened(page, shipped_window)
     page.get_by_label("Result").select_option("failed")
     page.get_by_label("Filter by prompt").fill("GREETING crash")
@@ -121,7 +121,7 @@ def test_filters_are_kept_in_the_address(page: Page, shipped_window: LiveWindow)
 def test_hits_in_all_recordings_are_links_to_their_frames(
     page: Page, shipped_window: LiveWindow
 ) -> None:
-    """The search shows hits by recording; Enter on a hit opens the recording at the frame."""
+    """In `web`, a search in all recordings shows hits; Enter on a hit opens its frame."""
     opened(page, shipped_window)
     page.keyboard.press("f")
     page.keyboard.type("pytest -q")
@@ -140,7 +140,7 @@ def test_hits_in_all_recordings_are_links_to_their_frames(
 
 
 def test_a_search_is_stopped_by_escape(page: Page, shipped_window: LiveWindow) -> None:
-    """Escape ends the request of a search, and keeps the hits so far."""
+    """On the list of `web`, Escape ends the request of a running search, and keeps its hits."""
     opened(page, shipped_window)
     page.route("**/api/search?**", lambda _: None)  # it is never answered
     page.get_by_label("Search in all").fill("text")
@@ -155,7 +155,7 @@ def test_a_search_is_stopped_by_escape(page: Page, shipped_window: LiveWindow) -
 def test_two_ticked_recordings_are_compared_in_a_new_tab(
     page: Page, shipped_window: LiveWindow
 ) -> None:
-    """The comparison opens in a new tab, where its script and style work."""
+    """In `web`, the comparison of two chosen recordings opens in a new tab, where it works."""
     opened(page, shipped_window)
     button = page.get_by_role("button", name="compare", exact=False).last
     expect(button).to_be_disabled()
@@ -181,7 +181,7 @@ def test_two_ticked_recordings_are_compared_in_a_new_tab(
 def test_a_recording_is_saved_with_the_name_of_the_server(
     page: Page, shipped_window: LiveWindow, tmp_path: Path, form: str, file: str
 ) -> None:
-    """A saved report or text form has all bytes, and the page says under which name."""
+    """In `web`, a report or text form is saved under a file name that the page then shows."""
     opened(page, shipped_window)
     row(page, "tour").get_by_label("Save or copy").click()
     with page.expect_download(timeout=60_000) as saved:
@@ -197,7 +197,7 @@ def test_a_recording_is_saved_with_the_name_of_the_server(
 def test_a_copy_is_made_one_at_a_time_and_can_be_cancelled(
     page: Page, shipped_window: LiveWindow
 ) -> None:
-    """While a copy is made, no other one begins; Cancel ends its request."""
+    """While `web` saves a recording, it begins no other save; a button cancels the request."""
     opened(page, shipped_window)
     page.route("**/api/save?**", lambda _: None)  # it is never answered
     menu, status = (
@@ -217,7 +217,10 @@ def test_a_copy_is_made_one_at_a_time_and_can_be_cancelled(
 
 
 def test_a_command_is_copied_in_quotes(page: Page, live_window: LiveWindow) -> None:
-    """The copied command names the file in quotes; a name with control characters is refused."""
+    """The command that `web` copies for a recording has the file name in quotes.
+
+    A name with control characters is not copied.
+    """
     shutil.copy(DIRECTORY / "hello.db", live_window.directory / "it's here.db")
     shutil.copy(DIRECTORY / "hello.db", live_window.directory / "new\nline.db")
     opened(page, live_window, count=2)
@@ -233,7 +236,7 @@ def test_a_command_is_copied_in_quotes(page: Page, live_window: LiveWindow) -> N
 
 
 def test_the_list_follows_its_directory(page: Page, live_window: LiveWindow) -> None:
-    """An empty list says how to record; rows come and go in place, and the focus stays."""
+    """If recordings come or go in the directory, the list of `web` changes, and the focus stays."""
     opened(page, live_window, count=0)
     expect(page.locator(".empty:visible")).to_contain_text("acp-proxy record --")
     for name in ("hello", "tour"):
@@ -256,7 +259,7 @@ def test_the_list_follows_its_directory(page: Page, live_window: LiveWindow) -> 
 def test_a_running_recording_comes_first_and_says_who_is_waited_for(
     page: Page, live_window: LiveWindow
 ) -> None:
-    """A running recording has a mark and says who has to act, until its recorder is killed."""
+    """In the list of `web`, a running recording comes first, and its row says who has to act."""
     shutil.copy(DIRECTORY / "hello.db", live_window.directory)
     path, now = live_window.directory / "a.db", {"wall": time.time_ns()}
     with LogWriter(path, **now, origin=time.monotonic_ns()) as recorder:
@@ -278,7 +281,7 @@ def test_a_running_recording_comes_first_and_says_who_is_waited_for(
 
 
 def test_the_list_goes_on_after_a_restart_of_the_server(browser: Browser, tmp_path: Path) -> None:
-    """Without a server the page says so; with a new one it shows what has changed meanwhile."""
+    """If its server ends, the list of `web` says so; after a restart it shows all changes."""
     directory, state = tmp_path / "recordings", tmp_path / "state"
     directory.mkdir()
     shutil.copy(DIRECTORY / "hello.db", directory)
@@ -297,7 +300,7 @@ def test_the_list_goes_on_after_a_restart_of_the_server(browser: Browser, tmp_pa
 
 
 def test_recorded_text_is_only_text(page: Page, live_window: LiveWindow, hostile: Path) -> None:
-    """A hostile recording puts no element into the list, and nothing in it runs."""
+    """If recordings contain hostile text, the list of `web` shows it only as text."""
     shutil.copy(hostile, live_window.directory)
     opened(page, live_window, count=1)
     known = "a, bdi, button, details, div, h1, input, label, span, summary, time"
@@ -308,7 +311,10 @@ def test_recorded_text_is_only_text(page: Page, live_window: LiveWindow, hostile
 
 
 def test_a_thousand_recordings_are_usable(page: Page, shipped_window: LiveWindow) -> None:
-    """With a thousand rows, a change writes only its own row, and a filter shows few rows soon."""
+    """If one of a thousand recordings changes, the list of `web` rewrites only that row.
+
+    A filter by text shows its rows in less than a second.
+    """
     opened(page, shipped_window)
     took = page.evaluate(
         """async () => {
@@ -347,7 +353,7 @@ def test_a_thousand_recordings_are_usable(page: Page, shipped_window: LiveWindow
 def test_axe_finds_nothing_serious_in_the_list(
     page: Page, shipped_window: LiveWindow, axe: str, scheme: Any, size: Any
 ) -> None:
-    """The accessibility checker axe finds no serious problem in list, hits and menu."""
+    """The accessibility checker axe finds no serious problem in the list of `web`."""
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size(size)
     opened(page, shipped_window, "&q=pytest".removeprefix("&"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def test_each_plan_fires_for_its_message_alone(npm_packages: Path, tmp_path: Path) -> None:
-    """A plan for a message fires once if the recording is played again: at this message."""
+    """Each plan of faults that a report page makes for a message fires at this message alone."""
     plans_of = _plans(npm_packages, RECORDINGS)
     for path, plans in zip(RECORDINGS, plans_of, strict=True):
         with RecordingReader(path, unredacted=True) as reader:

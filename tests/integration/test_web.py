@@ -128,7 +128,7 @@ def window(fork_server: ForkServer, home: Path) -> Iterator[RunningWindow]:
 
 @needs_proc
 def test_only_this_machine_can_connect(window: RunningWindow) -> None:
-    """The server listens on 127.0.0.1 and on no other address."""
+    """The server of `acp-proxy web` listens on 127.0.0.1 and on no other address."""
     port = f"{window.port:04X}"
     sockets = [line.split() for name in ("tcp", "tcp6")
                for line in Path(f"/proc/net/{name}").read_text().splitlines()]  # fmt: skip
@@ -139,7 +139,7 @@ def test_only_this_machine_can_connect(window: RunningWindow) -> None:
 
 
 def test_pages_are_the_same_without_data(window: RunningWindow, home: Path) -> None:
-    """Each page has the same bytes, which contain nothing of the recordings or the token."""
+    """`web` sends the same bytes for each page URL, without any data of recordings or the token."""
     pages = [window.get(path, None).body for path in ("/", "/r/x.db", "/r/no-such", "/r/a/../b")]
     assert len({*pages}) == 1
     for secret in (window.token, str(home), "x.db"):
@@ -152,7 +152,7 @@ def test_pages_are_the_same_without_data(window: RunningWindow, home: Path) -> N
     ("/api/search?q=a%00b", 400),
 ])  # fmt: skip
 def test_all_answers_have_the_headers(window: RunningWindow, path: str, status: int) -> None:
-    """Each answer forbids to store, to frame, to guess its type, and to use it elsewhere."""
+    """Each answer of the server of `web` has headers that forbid a cache and use by other sites."""
     answer = window.get(path)
     assert answer.status == status
     assert answer.headers["cache-control"] == "no-store"
@@ -167,8 +167,8 @@ def test_all_answers_have_the_headers(window: RunningWindow, path: str, status: 
         assert answer.body.endswith(b"\n")
 
 
-def test_who_is_refused(window: RunningWindow) -> None:
-    """Another host, origin, site, token or method gets a status and a reason, and no data."""
+def test_requests_from_elsewhere_are_refused(window: RunningWindow) -> None:
+    """If the host, origin or token of a request is wrong, the server of `web` refuses it."""
     good = f"127.0.0.1:{window.port}"
     for status, answer in (
         (421, window.get("/api/recordings", Host="localhost")),
@@ -191,7 +191,7 @@ def test_who_is_refused(window: RunningWindow) -> None:
     "x.db/../../outside.db", "./x.db", "x", "", ".", "..", "%ff", "x.db%0a", "X.DB",
 ])  # fmt: skip
 def test_a_name_leads_to_no_other_file(window: RunningWindow, home: Path, name: str) -> None:
-    """A request gets only recordings of the list, whatever name it has."""
+    """If a request to `web` names a file that is not in the list, the answer has status 404."""
     given = name.format(home=home)
     for path in ("/api/live?rec=", "/api/save?form=text&rec=", "/api/compare?a=x.db&b="):
         assert window.get(path + given).status == 404
@@ -226,7 +226,7 @@ ODD_REQUESTS = {
 
 @pytest.mark.parametrize("request_text", ODD_REQUESTS.values(), ids=ODD_REQUESTS)
 def test_an_odd_request_harms_nobody(window: RunningWindow, request_text: str) -> None:
-    """An odd request gets an error or nothing, and the server still answers others."""
+    """If a request is malformed, the server of `web` sends an error or nothing, and runs on."""
     host, token = f"Host: 127.0.0.1:{window.port}\r\n", f"Authorization: Bearer {window.token}\r\n"
     data = request_text.replace("{host}", host).replace("{token}", token)
     answer = window.send(data.encode("latin-1"))
@@ -235,8 +235,8 @@ def test_an_odd_request_harms_nobody(window: RunningWindow, request_text: str) -
     assert window.get(CHALLENGE).status == 200
 
 
-def test_the_list_comes_first(window: RunningWindow) -> None:
-    """The list of recordings is a stream of lines of JSON."""
+def test_the_list_of_recordings_is_a_stream(window: RunningWindow) -> None:
+    """`web` sends its list of recordings as a stream of JSON lines; the first line has them all."""
     with window.stream("/api/recordings") as lines:
         first = json.loads(lines.readline())
     assert [entry["name"] for entry in first["recordings"]] == ["x.db"]
@@ -244,7 +244,7 @@ def test_the_list_comes_first(window: RunningWindow) -> None:
 
 
 def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow, home: Path) -> None:
-    """A search and a saved text form are the outputs of `search --json` and `export`."""
+    """`web` answers a search with the hits of `search --json`, and saves what `export` writes."""
     hits = window.get("/api/search?q=careful")
     assert hits.status == 200
     assert [json.loads(line)["recording"] for line in hits.body.splitlines()] == ["x"]
@@ -256,7 +256,7 @@ def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow, home: 
 
 @needs_proc
 def test_closed_tabs_leave_nothing_behind(window: RunningWindow) -> None:
-    """After streams and bad requests, the server has the files that it had before."""
+    """If tabs are closed after streams or bad requests, the server of `web` closes their files."""
     files = Path(f"/proc/{window.process.pid}/fd")
 
     def open_some() -> int:
@@ -271,7 +271,7 @@ def test_closed_tabs_leave_nothing_behind(window: RunningWindow) -> None:
 
 
 def test_ctrl_c_ends_the_server_with_open_streams(fork_server: ForkServer, home: Path) -> None:
-    """Ctrl-C ends the server with 130, whatever streams are open."""
+    """If Ctrl-C ends the server of `web` while streams are open, the exit code is 130."""
     with LogWriter(home / "running.db") as recorder:
         handshake(recorder)
         with (
@@ -289,7 +289,7 @@ def test_ctrl_c_ends_the_server_with_open_streams(fork_server: ForkServer, home:
 
 
 def test_a_second_window_shows_the_first(fork_server: ForkServer, home: Path) -> None:
-    """A second `web` for the same directory prints the URL of the first, and ends with 0."""
+    """A second `web` for the same directory prints the URL of the first one, and exits with 0."""
     directory = home / "recordings"
     with RunningWindow(fork_server, directory, "--unredacted", home=home) as first:
         with RunningWindow(fork_server, directory, "--unredacted", home=home) as second:
@@ -309,7 +309,10 @@ def test_a_second_window_shows_the_first(fork_server: ForkServer, home: Path) ->
 def test_another_program_on_the_port_learns_nothing(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If another program has taken the port, it is asked for a proof, and a new token is made."""
+    """If another program has taken the port of `web`, the program does not learn the old token.
+
+    `web` then makes a new token.
+    """
     (tmp_path / "recordings").mkdir()
     with RunningWindow(fork_server, home=tmp_path) as first:
         first.end(signal.SIGINT)
@@ -339,7 +342,7 @@ def test_another_program_on_the_port_learns_nothing(
 
 
 def test_a_restart_keeps_port_and_token(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A tab and a bookmark work again after a restart; another port makes another token."""
+    """If `web` is started again, it has the same port and token; another port has a new token."""
     (tmp_path / "recordings").mkdir()
     urls: list[Any] = []
     for _ in range(2):
