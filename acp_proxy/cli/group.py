@@ -53,7 +53,8 @@ class LazyGroup(click.Group):
         also: where each command of a subgroup is defined, if the name of the subgroup may be left
             out.
         elsewhere: the command to suggest, by a word that is not a command of this group.
-        starters: the commands that start agents or prepare a start. They do not run on Windows.
+        starters: the commands that start agents, prepare a start, or watch it. They do not run on
+            Windows.
     """
 
     def __init__(

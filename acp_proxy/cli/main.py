@@ -32,7 +32,7 @@ _COMMANDS = {
     epilog=WANTS,
     lazy=_COMMANDS,
     also=INSPECT,
-    starters=("record", "verify", "try", "setup", "doctor"),
+    starters=("record", "verify", "try", "web", "setup", "doctor"),
     invoke_without_command=True,
     context_settings=CONTEXT,
 )

@@ -129,7 +129,7 @@ def recordings(tmp_path: Path) -> Path:
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
     """The tests of acp-proxy on Windows run each command that starts no agent."""
-    starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
+    starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try", "web"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
         assert name in starters or any(words.startswith(f"{name} ") for words in inspected), name
@@ -216,7 +216,7 @@ STARTS_AGENTS = {
     "record/capture", "record/faulted/fault_runner", "record/supervisor",
     "recording/agent_names", "recording/file_names", "recording/log_format",
     "store/log/damaged_log", "store/log/log_reader", "store/log/log_recovery",
-    "testing/replayed_agent", "try_",
+    "testing/replayed_agent", "try_", "web", "cli/web",
 }  # fmt: skip
 """Modules that do not run on Windows, read logs of other systems, or check for a name first."""
 LOOKS_FIRST = {
