@@ -247,7 +247,7 @@ def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow, home: 
     """`web` answers a search with the hits of `search --json`, and saves what `export` writes."""
     hits = window.get("/api/search?q=careful")
     assert hits.status == 200
-    assert [json.loads(line)["recording"] for line in hits.body.splitlines()] == ["x"]
+    assert [Path(json.loads(line)["path"]).name for line in hits.body.splitlines()] == ["x.db"]
     saved = window.get("/api/save?rec=x.db&form=text")
     assert saved.headers["acp-file"] == "x.jsonl"
     assert saved.body.startswith(b'{"acp_proxy":')
@@ -284,7 +284,6 @@ def test_ctrl_c_ends_the_server_with_open_streams(fork_server: ForkServer, home:
                 assert stream.readline()
             assert running.path == "/r/running.db"
             assert running.end(signal.SIGINT) == (130, "")
-            assert third.read(1 << 20) is not None
     (home / "running.db.log").unlink()
 
 
