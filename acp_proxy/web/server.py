@@ -6,6 +6,7 @@ run beside the server, so that a long one does not stop the others.
 
 import json
 import re
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -209,7 +210,16 @@ async def run(window: WindowApp, listener: socket.socket) -> None:
             await TCPServer(app, config, context, ConnectionState({}), stream)
 
     listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(listener))]
-    try:
-        await trio.serve_listeners(answer, listeners)
-    except* KeyboardInterrupt:
-        pass
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, answer, listeners)
+        await _interrupted()
+        nursery.cancel_scope.cancel()
+
+
+async def _interrupted() -> None:
+    """Waits for Ctrl-C. A program that was started to ignore it, such as a job, ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        await trio.sleep_forever()
+    # Hypercorn would lose an exception that Ctrl-C raises while it answers a request.
+    with trio.open_signal_receiver(signal.SIGINT) as signals:
+        await anext(signals)
