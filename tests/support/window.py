@@ -6,14 +6,15 @@ import json
 import math
 import zlib
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import trio
 from attrs import define, field, frozen
 
-from acp_proxy.explain.show.listed_recordings import listed, listed_form
 from acp_proxy.web.access import AddressFile, Guard, new_address
+from acp_proxy.web.list_entry import list_entry
 from acp_proxy.web.server import WindowApp, WindowOptions
 from tests.support.report_data import DecodedReport, decode_data
 
@@ -52,13 +53,9 @@ class Window:
         self.file = AddressFile(self.state, self.options.directory, "")
         self.address = new_address(PORT)
         self.file.write(self.address)
-        self.window = WindowApp(
-            self.options, Guard(self.file, self.address, self.log.append), self._describe
-        )
-        self.app = self.window.app()
-
-    def _describe(self, path: Path) -> dict[str, Any]:
-        return listed_form(*listed([path], unredacted=self.options.unredacted))
+        guard = Guard(self.file, self.address, self.log.append)
+        describe = partial(list_entry, unredacted=self.options.unredacted)
+        self.app = WindowApp(self.options, guard, describe).app()
 
     def scope(
         self, path: str, headers: dict[str, str | None], query: str, **more: Any

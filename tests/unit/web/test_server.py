@@ -1,0 +1,108 @@
+"""The window's application answers only requests that the guard allows, with the right command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import trio
+
+from acp_proxy.web import server
+from acp_proxy.web.server import WindowOptions
+from tests.support.log_writer import record_conversation
+from tests.support.window import Window
+
+
+@pytest.fixture
+def window(tmp_path: Path) -> Window:
+    """Returns a window on a directory with one recording."""
+    (tmp_path / "here").mkdir()
+    record_conversation(tmp_path / "here/x.db")
+    return Window(WindowOptions(tmp_path / "here"), tmp_path / "state")
+
+
+async def test_only_plain_http_1_is_answered(window: Window) -> None:
+    """HTTP/2 gets a refusal in place of data, and a WebSocket is closed."""
+    answer = await window.get("/api/block", more={"http_version": "2"})
+    assert (answer.status, answer.body) == (505, b"it is not HTTP/1.1\n")
+    answer = await window.get("/api/live", more={"type": "websocket"})
+    assert (answer.status, answer.headers) == (0, {})
+
+
+async def test_too_many_streams_are_refused(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More streams than the limit are refused; a closed stream makes room for another."""
+    monkeypatch.setattr(server, "_MOST_STREAMS", 1)
+    async with window.stream("/api/recordings"):
+        answer = await window.get("/api/block")
+        assert (answer.status, answer.body) == (503, b"too many pages are open\n")
+        assert (await window.get("/")).status == 200
+    assert (await window.get("/api/block")).status == 410
+
+
+async def test_a_failure_is_one_line_on_both_sides(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If an answer fails, the page gets one line without details, and so does the log."""
+    monkeypatch.setattr(server, "named", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):  # which Hypercorn drops
+        await window.get("/api/live", rec="x.db")
+    assert window.log == [
+        "a request failed by ZeroDivisionError; the next times are not printed"
+    ]
+
+
+async def test_a_recording_outside_of_the_directory_can_be_named(
+    window: Window, tmp_path: Path
+) -> None:
+    """A recording that the user has named is in the list, in place of one of the same name."""
+    other = record_conversation(tmp_path / "x.db", id="0123456789ab")
+    options = WindowOptions(tmp_path / "here", other)
+    window = Window(options, tmp_path / "state")
+    async with window.stream("/api/recordings") as stream:
+        (entry,) = (await stream.line())["recordings"]
+        assert (entry["name"], entry["path"]) == ("x.db", str(other))
+    async with window.page("x.db") as tab:
+        await tab.until(lambda tab: tab.meta)
+        assert tab.meta["summary"]["recording"]["id"] == "0123456789ab"
+
+
+@pytest.mark.parametrize(("path", "params", "words"), [
+    ("/api/search", {"q": "--help"}, ["search", "--json", "--", "--help", "{here}"]),
+    ("/api/compare", {"a": "x.db", "b": "x.db"},
+     ["report", "{here}/x.db", "--against", "{here}/x.db", "-o", "-"]),
+    ("/api/save", {"rec": "x.db", "form": "text"}, ["export", "{here}/x.db"]),
+    ("/api/save", {"rec": "x.db", "form": "report"}, ["report", "{here}/x.db", "-o", "-"]),
+])  # fmt: skip
+@pytest.mark.parametrize("is_shown", [False, True])
+async def test_outputs_of_commands(
+    tmp_path: Path, window: Window, monkeypatch: pytest.MonkeyPatch, path: str,
+    params: dict[str, str], words: list[str], is_shown: bool,
+) -> None:  # fmt: skip
+    """Searches, comparisons and copies are outputs of commands, which mask as the window does."""
+    started: list[list[str]] = []
+
+    class Output:
+        def __init__(self, given: list[str], *_: object) -> None:
+            started.append(given)
+
+        async def __call__(self, _scope: object, _receive: object, send: object) -> None:
+            assert callable(send)
+            await send({"type": "http.response.start", "status": 200})
+            await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(server, "CommandOutput", Output)
+    here = tmp_path / "here"
+    window = Window(WindowOptions(here, unredacted=is_shown), tmp_path / "state")
+    assert (await window.get(path, **params)).status == 200
+    option = ["--unredacted"] if is_shown else []
+    assert started == [[*option, *(word.format(here=here) for word in words)]]
+
+
+async def test_the_proof_is_json(window: Window) -> None:
+    """The proof is that of the window's address."""
+    answer = await window.get("/proof", challenge="c0ffee")
+    assert json.loads(answer.body) == {"proof": window.address.proof("c0ffee")}
+    assert answer.headers["content-type"] == "application/json"
