@@ -358,7 +358,7 @@ def test_a_restart_keeps_port_and_token(fork_server: ForkServer, tmp_path: Path)
 
 @needs_proc
 def test_the_browser_gets_a_private_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """The browser is opened on a file that leads to the URL; no process has the token as argument."""
+    """`web` opens the browser on a private file with the URL, so no process shows the token."""
     (tmp_path / "recordings").mkdir()
     browser = tmp_path / "browser"
     browser.write_text('#!/bin/sh\ntr "\\0" "\\n" < /proc/$$/cmdline > "$HOME/opened"\n')
