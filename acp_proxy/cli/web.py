@@ -1,6 +1,7 @@
 """``acp-proxy web``: the live window on recordings."""
 
 import contextlib
+import gc
 import http.client
 import json
 import os
@@ -25,6 +26,8 @@ from acp_proxy.store.files.lookup import latest_running
 if TYPE_CHECKING:
     from acp_proxy.web.access import Address, AddressFile
 
+_GARBAGE = 10_000, 10, 10
+"""When the garbage collector runs. Other commands end before it would be worthwhile."""
 _PATIENCE_S = 1.0
 """How long another window may take to answer, in seconds."""
 
@@ -171,6 +174,8 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
     window = WindowApp(options, Guard(file, address, warn), describe)
     with contextlib.suppress(OSError):
         os.nice(5)  # a conversation that is watched comes first
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
     trio.run(partial(run, window, listener))
     # The server takes Ctrl-C as its end. A thread that still reads a recording would abort the
     # interpreter's own end.

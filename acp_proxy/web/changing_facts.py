@@ -90,6 +90,10 @@ class ChangingFacts:
         }
         return RecordingFacts(meta, compressed(encode_json({"first": first, **index})), last)
 
+    def close(self) -> None:
+        """Closes the recording."""
+        self._reader.close()
+
     def block(self, name: str) -> bytes | None:
         """Returns a block of entries or an image; None if there is no such block.
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
 import trio
@@ -17,7 +18,7 @@ from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.data_blocks import compressed
 from acp_proxy.report.report_model import with_clock
 from acp_proxy.store.files.directory import paths, read_id_and_note
-from acp_proxy.web.changing_facts import ChangingFacts, RecordingFacts
+from acp_proxy.web.changing_facts import ChangingFacts, RecordingFacts, Stopped
 from acp_proxy.web.growing_rows import GrowingRows
 from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
@@ -52,7 +53,8 @@ class LivePage:
     def __init__(self, path: Path, pages: "dict[str, LivePage]", *, unredacted: bool) -> None:
         self._path, self._unredacted, self._pages = path, unredacted, pages
         self._number = str(next(_numbers))
-        self._rows: GrowingRows
+        self._rows: Any = None
+        """The `GrowingRows`, as soon as the recording is open."""
         self._facts: ChangingFacts | None = None
         self._news: RecordingFacts | None = None
         """RecordingFacts that were read, but not yet sent."""
@@ -61,6 +63,8 @@ class LivePage:
         self._is_closed = self._is_fast = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
+        self._use_of_rows, self._use_of_facts = Lock(), Lock()
+        """Held by threads that read, even if nobody waits for their results any more."""
         self._grown, self._woken = trio.Event(), trio.Event()
         """Set when the facts are older than the rows, and when there are new facts."""
         self._send: Send
@@ -75,6 +79,7 @@ class LivePage:
         finally:
             self._is_closed = True
             del self._pages[self._number]
+            Thread(target=self._close, daemon=True).start()
         await piece(send, b"", is_last=True)
 
     async def _work(self) -> None:
@@ -82,6 +87,15 @@ class LivePage:
             nursery.start_soon(self._keep_facts)
             await self._record("gone", why=await self._serve())
             nursery.cancel_scope.cancel()
+
+    def _close(self) -> None:
+        """Closes the recording, once no thread reads it any more."""
+        with self._use_of_rows:
+            if self._rows is not None:
+                self._rows.reader.close()
+        with self._use_of_facts:
+            if self._facts is not None:
+                self._facts.close()
 
     async def block(self, name: str) -> bytes | None:
         """Returns a block by its name; None if there is no such block.
@@ -97,7 +111,11 @@ class LivePage:
     async def _read(self, work: Callable[[], Any]) -> Any:
         """Runs a function that reads rows in a thread. No other such function runs meanwhile."""
         async with self._reading:
-            return await _in_thread(work)
+            return await _in_thread(self._use, work)
+
+    def _use(self, work: Callable[[], Any]) -> Any:
+        with self._use_of_rows:
+            return None if self._is_closed else work()
 
     async def _serve(self) -> str:
         """Sends the recording until it is gone; returns why it is gone."""
@@ -133,6 +151,9 @@ class LivePage:
     def _open(self, earlier: GrowingRows | None) -> tuple[GrowingRows, bool]:
         """Opens the recording; also returns whether the rows that were sent are still right."""
         rows = GrowingRows(self._path, unredacted=self._unredacted)
+        if self._is_closed:
+            rows.reader.close()
+            raise Stopped("the page was closed")
         return rows, earlier is not None and rows.continues(earlier)
 
     def _find(self, identity: str | None) -> Path | None:
@@ -255,10 +276,15 @@ class LivePage:
                 await trio.sleep(_POLL_S)
 
     def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, RecordingFacts]:
-        facts = facts or ChangingFacts(
-            self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
-        )
-        return facts, facts.read()
+        with self._use_of_facts:
+            facts = facts or ChangingFacts(
+                self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
+            )
+            try:
+                return facts, facts.read()
+            finally:
+                if self._is_closed:
+                    facts.close()
 
     async def _record(self, name: str, data: bytes = b"", **members: Any) -> None:
         """Sends one record: a line of JSON, and then bytes."""
