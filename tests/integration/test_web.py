@@ -243,7 +243,7 @@ def test_the_list_of_recordings_is_a_stream(window: RunningWindow) -> None:
     assert (first["removed"], first["complete"]) == ([], True)
 
 
-def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow, home: Path) -> None:
+def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow) -> None:
     """`web` answers a search with the hits of `search --json`, and saves what `export` writes."""
     hits = window.get("/api/search?q=careful")
     assert hits.status == 200

@@ -154,7 +154,7 @@ class Stream:
 
 @define
 class LiveTab:
-    """What a page knows of a recording.
+    """The data of a recording that a page has.
 
     Attributes:
         hello: the first record.

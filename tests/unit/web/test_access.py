@@ -225,7 +225,7 @@ def test_a_state_file_of_others_is_not_trusted(
 
 
 def test_a_state_file_of_another_owner_is_not_trusted(
-    file: AddressFile, requests: Requests, monkeypatch: pytest.MonkeyPatch
+    file: AddressFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An address is not read from a file that another user owns."""
     owner = os.getuid()
@@ -235,8 +235,8 @@ def test_a_state_file_of_another_owner_is_not_trusted(
 
 def test_each_directory_and_choice_has_its_own_file(tmp_path: Path) -> None:
     """Windows on other directories, or with other options, have other files."""
-    files = [AddressFile(tmp_path, Path(place), words).path
-             for place, words in (("/a", ""), ("/b", ""), ("/a", "x"), ("/a\udcff", ""))]  # fmt: skip
+    places = (("/a", ""), ("/b", ""), ("/a", "x"), ("/a\udcff", ""))
+    files = [AddressFile(tmp_path, Path(place), words).path for place, words in places]
     assert len({*files}) == 4
     assert AddressFile(tmp_path, Path("/a"), "").path == files[0]
 

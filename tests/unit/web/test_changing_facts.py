@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.web.changing_facts import ChangingFacts, Stopped
 from tests.support.log_writer import LogWriter, handshake, record_conversation, text, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_only_changed_entries_are_sent_again(tmp_path: Path) -> None:

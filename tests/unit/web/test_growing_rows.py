@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import zlib
-from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from acp_proxy.report.data_blocks import CELL_ROWS, PAYLOAD_ROWS
 from acp_proxy.web import growing_rows
 from acp_proxy.web.growing_rows import GrowingRows
 from tests.support.log_writer import LogWriter, handshake, record_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 
 def counts(rows: GrowingRows) -> list[int]:
@@ -50,7 +53,8 @@ def test_blocks_of_many_rows(tmp_path: Path) -> None:
         assert list(map(len, cells)) == [CELL_ROWS, 3]
         lines = [zlib.decompress(rows.block(name) or b"") for name in ("p0", "p1")]
         assert PAYLOAD_ROWS == CELL_ROWS
-        assert lines[1].startswith(b'{"jsonrpc":"2.0","method":"x","params":[%d]}' % (CELL_ROWS - 3))
+        first = b'{"jsonrpc":"2.0","method":"x","params":[%d]}' % (CELL_ROWS - 3)
+        assert lines[1].startswith(first)
         assert rows.block("c2") is rows.block("p2") is None
         rows.reader.close()
 

@@ -37,7 +37,7 @@ def test_an_entry_says_what_happened_in_the_words_of_the_list(
 
 
 def test_an_unreadable_file_has_an_entry_with_its_problem(tmp_path: Path) -> None:
-    """A file that is no recording has no words but the reason."""
+    """The entry of an unreadable file in the list of `web` has only the reason."""
     (tmp_path / "broken.db").write_bytes(b"no database")
     entry = list_entry(tmp_path / "broken.db", unredacted=False)
     assert (entry["result"], entry["severity"]) == ("cannot be read", "error")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +33,7 @@ from tests.support.window import Window, unlike
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 ONLY_IN_A_WINDOW = {"step_ns", "verdict", "facts", "partial", "has_times", "index_blocks"}
@@ -141,7 +141,7 @@ async def test_rows_come_once_and_in_order_while_the_recorder_writes(
                 if number % 3 == 2:
                     recorder.index()
                     recorder.trim()
-                await tab.until(lambda tab: tab.rows >= rows)
+                await tab.until(lambda tab, rows=rows: tab.rows >= rows)
             await tab.until(lambda tab: tab.is_settled and tab.meta["last_turn"] == 9)
             growing = await tab.decoded()
             assert growing.meta["summary"]["live"]
@@ -185,7 +185,7 @@ async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> No
 
 
 async def test_a_moved_recording_is_followed(window: Window, tmp_path: Path) -> None:
-    """If a recording gets another name in its directory, the page gets the name, and no row twice."""
+    """A page of `web` follows a recording that gets another name, and gets no row twice."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -205,9 +205,8 @@ async def test_a_replaced_recording_is_read_anew(window: Window, tmp_path: Path)
         assert_equal(await tab.decoded(), reported(path))
 
 
-async def test_a_truncated_recording_is_gone(
-    window: Window, tmp_path: Path, impatient: None
-) -> None:
+@pytest.mark.usefixtures("impatient")
+async def test_a_truncated_recording_is_gone(window: Window, tmp_path: Path) -> None:
     """If a recording is damaged, the stream ends with what is wrong."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:

@@ -32,7 +32,7 @@ def _entry(path: Path) -> dict[str, Any]:
 
 
 class Feed:
-    """What one page knows of the list.
+    """The list as one page has it.
 
     Attributes:
         sent: the names in the order in which they came.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import trio
@@ -12,6 +12,9 @@ from acp_proxy.web import server
 from acp_proxy.web.server import WindowOptions
 from tests.support.log_writer import record_conversation
 from tests.support.window import Window
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -49,9 +52,7 @@ async def test_a_failure_is_one_line_on_both_sides(
     monkeypatch.setattr(server, "named", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # which Hypercorn drops
         await window.get("/api/live", rec="x.db")
-    assert window.log == [
-        "a request failed by ZeroDivisionError; the next times are not printed"
-    ]
+    assert window.log == ["a request failed by ZeroDivisionError; the next times are not printed"]
 
 
 async def test_a_recording_outside_of_the_directory_can_be_named(

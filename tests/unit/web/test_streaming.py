@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import trio
 
 from acp_proxy.web.streaming import HEADERS, BrokenOff, CommandOutput, Lines
 from tests.support.window import DEADLINE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Connection:
@@ -60,7 +62,7 @@ def write(program: Path, script: str) -> None:
 
 
 async def test_the_output_of_a_command_is_the_body(program: Path) -> None:
-    """What a command prints is sent with the headers of all answers, and its own."""
+    """The output of a command is sent with the headers of all answers, and its own."""
     write(program, 'echo "$@"; echo warned >&2')
     connection = Connection()
     await connection.run(CommandOutput(["a b", "c"], {"content-type": "text/html"}))
