@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output, or skips its acknowledgement. Returns False for any other frame."""
+        """Adds a frame with pushed output; skips an acknowledgement. Returns False for other frames."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):

@@ -238,7 +238,7 @@ class LivePage:
         if self._rows.last > known and self._rows.reader.live:
             self._grown.set()
         self._is_fast = self._rows.last - known > _FAST
-        return self._rows.last > known
+        return bool(self._rows.last > known)
 
     async def _send_news(self) -> None:
         """Sends new facts, once all rows that they are about were sent."""

@@ -76,7 +76,7 @@ def setup(
     if json and (write or undo or name is not None or own_agent):
         raise Refusal("expected --json without other options")
     if own_agent and (name is not None or undo):
-        raise Refusal("expected a command without --agent and --undo")
+        raise Refusal("expected a command, or --agent or --undo, not both")
     if yes and not write:
         raise Refusal("expected --write with --yes")
     if client is None:

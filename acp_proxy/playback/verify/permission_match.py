@@ -155,7 +155,7 @@ class PermissionMatcher:
             return None
 
     def look_same(self, recorded: RecordedRequest, request: Any) -> bool:
-        """Whether two requests have equal titles, texts and options. The title must not be empty.
+        """Whether two requests have equal titles, texts and options, and a title that is not empty.
 
         Args:
             recorded: the recorded request.

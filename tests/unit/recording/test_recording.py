@@ -146,7 +146,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """An invalid origin of an imported recording is refused by `import` and by commands."""
+    """`import` refuses a text form with an invalid origin; commands refuse such a database."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)

@@ -150,7 +150,7 @@ def test_a_new_token_replaces_the_old_one_at_once(file: AddressFile, requests: R
 def test_the_file_of_another_port_does_not_change_the_token(
     file: AddressFile, requests: Requests
 ) -> None:
-    """A second server for the same directory, on another port, has its own token."""
+    """A `web` on another port writes a token of its own; the first `web` keeps its token."""
     file.write(new_address(PORT + 1))
     assert requests.status() is None
     file.path.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,7 +30,7 @@ from tests.support.planted_secrets import ENV, SECRETS, record_planted
 from tests.support.report_data import DecodedReport, decode
 from tests.support.shipped_recordings import SHIPPED
 from tests.support.waiting_chat import record_waiting_chat
-from tests.support.window import Window, unlike
+from tests.support.window import LiveTab, Window, unlike
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +142,7 @@ async def test_rows_come_once_and_in_order_while_the_recorder_writes(
                 if number % 3 == 2:
                     recorder.index()
                     recorder.trim()
-                await tab.until(lambda tab, rows=rows: tab.rows >= rows)
+                await tab.until(partial(_has_rows, rows))
             await tab.until(lambda tab: tab.is_settled and tab.meta["last_turn"] == 9)
             growing = await tab.decoded()
             assert growing.meta["summary"]["live"]
@@ -295,3 +296,8 @@ async def test_unknown_blocks_are_refused(window: Window, tmp_path: Path) -> Non
         for name in ("", "c", "x0", "c01", "c-1", "c1111111111", "c٣", "c0\n", "meta"):
             assert (await tab.block(name)).status == 410
     assert window.log == []
+
+
+def _has_rows(count: int, tab: LiveTab) -> bool:
+    """Whether a page has at least so many rows."""
+    return tab.rows >= count

@@ -80,7 +80,7 @@ async def test_a_recording_outside_of_the_directory_can_be_named(
 @pytest.mark.parametrize("is_shown", [False, True])
 async def test_outputs_of_commands(
     tmp_path: Path, window: Window, monkeypatch: pytest.MonkeyPatch, path: str,
-    params: dict[str, str], words: list[str], is_shown: bool,
+    params: dict[str, Any], words: list[str], is_shown: bool,
 ) -> None:  # fmt: skip
     """Searches, comparisons and copies are outputs of commands, which mask as the window does."""
     started: list[list[str]] = []

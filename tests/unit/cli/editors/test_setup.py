@@ -312,7 +312,7 @@ def test_nothing_is_written_without_a_yes(home: Path) -> None:
         (["zed", "--write", "--json"], "expected --json without other options"),
         (["zedd"], "no known client 'zedd'; did you mean zed?"),
         (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
-        (["zed", "--agent", "go", "--", "a"], "expected a command without --agent and --undo"),
+        (["zed", "--agent", "go", "--", "a"], "expected a command, or --agent or --undo, not both"),
         (
             ["zed", "--agent", "my agent"],
             "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command of your own",
