@@ -8,7 +8,7 @@ const SINKS = [
 ];
 const REQUESTS = ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts"];
 const BROWSER = [
-  "AbortController", "Blob", "CSS", "CustomEvent", "DecompressionStream", "Document", "Element", "Event",
+  "AbortController", "Blob", "CSS", "CustomEvent", "DecompressionStream", "Document", "Element", "Event", "FormData",
   "EventTarget", "FinalizationRegistry", "HTMLElement", "IntersectionObserver", "KeyboardEvent", "MessageChannel",
   "MessageEvent", "MouseEvent", "Node", "PointerEvent", "ReadableStream", "ResizeObserver", "Response", "SVGElement",
   "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "WheelEvent", "Worker", "atob", "btoa",

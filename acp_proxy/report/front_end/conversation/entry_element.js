@@ -62,7 +62,8 @@ function openParts(state, entry) {
   const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
     : (title || entry.state) + tookWords(took_ns);
   return [
-    h("p", { class: "entry-head" }, is_failed && "✗ ", termed(h("b", null, name || end), entryTerm(state, entry)),
+    h("p", { class: "entry-head" }, is_failed && "✗ ",
+      termed(h("b", null, name || end), entryTerm(state, entry)),
       kind === "event" && `${detail}: ${title}`, kind === "note" && span("row-note", title),
       note(...remarks), place(state, entry)),
     choicesElement(entry.choices), ...entryBlocks(entry).map((block) => blockElement(state, block)),
@@ -85,7 +86,8 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
     if (made.open) void fill();
   };
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
-    termed(span("entry-kind", FOLDED[kind] ?? kind), entryTerm(state, entry)), summaryWords(state, entry),
+    termed(span("entry-kind", FOLDED[kind] ?? kind), entryTerm(state, entry)),
+    summaryWords(state, entry),
     note(...remarks)), div("entry-content"));
   if (isOpen || isPrinted) void fill();
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];

@@ -174,7 +174,8 @@ export class ListView {
         termed(sign("list-arrow", shape, words), columnTerm(recording, row, "stream")),
         isRun && h("span", { class: "list-fold", "aria-hidden": "true", on: { click } },
           isOpen ? "▾" : "▸"),
-        termed(span("list-verb", verb), verbTerm(recording, row)), end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
+        termed(span("list-verb", verb), verbTerm(recording, row)),
+        end ?? (isRun && ` ×${count}`), pair && span("list-pair", pair),
       ],
       id: id && `#${id}`, size: !Number.isNaN(size) && sizeInWords(size),
       text: text === null ? null

@@ -9,7 +9,7 @@ import { ListView } from "../list/list_view.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { misread } from "../search/search.js";
-import { button, clear, div, h, noteLine } from "./dom.js";
+import { button, clear, copyOf, div, h, noteLine } from "./dom.js";
 import { tabList } from "./tabs.js";
 import { countInWords } from "./words.js";
 
@@ -59,8 +59,7 @@ export class App {
     this.state = state;
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
-    const parts = /** @type {HTMLTemplateElement} */ (document.getElementById("app-parts"));
-    clear(root, parts.content.cloneNode(true));
+    clear(root, copyOf("app-parts"));
     /** @type {(selector: string) => any} */
     const part = (selector) => root.querySelector(selector);
     /** @type {HTMLInputElement} */

@@ -84,6 +84,15 @@ export function picture(type, bytes, attributes) {
 export const clear = (node, ...children) => node.replaceChildren(...nodesOf(children));
 
 /**
+ * The first element of the page that matches a selector, or null.
+ * @param {string} selector @returns {any}
+ */
+export const part = (selector) => document.querySelector(selector);
+
+/** A copy of a template of the page. @param {string} id @returns {any} a fragment */
+export const copyOf = (id) => part(`#${id}`).content.cloneNode(true);
+
+/**
  * Sets an attribute, or removes it if its value is null or false.
  * @param {Element} element @param {string} name
  * @param {string | number | boolean | null | undefined} value

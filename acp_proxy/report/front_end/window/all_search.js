@@ -1,7 +1,7 @@
 // The search in all recordings. Hits come one by one, and are grouped by recording.
-import { clear, h, span } from "../shell/dom.js";
-import { countInWords, messageOf, secondsInWords } from "../shell/words.js";
-import { recordsOf } from "./connection.js";
+import { clear, h, part, span } from "../shell/dom.js";
+import { countInWords, secondsInWords } from "../shell/words.js";
+import { endOf, recordsOf } from "./connection.js";
 import { pageOf } from "./listed.js";
 
 /** The search ends after this many hits; a reader needs other words then. */
@@ -32,38 +32,19 @@ export class AllSearch {
 
   /**
    * @param {import("./connection.js").Connection} connection
-   * @param {any} element the part of the page for hits
-   * @param {(name: string) => string} titleOf a recording, by the name of its file
-   * @param {(text: string) => void} copy copies the command that searches for a text
+   * @param {(name: string) => string} promptOf a recording, by the name of its file
+   * @param {() => void} close called when the reader closes the hits
    */
-  constructor(connection, element, titleOf, copy) {
-    const [top, list] = element.children;
-    const [words, stopper, copier, closer] = top.children;
+  constructor(connection, promptOf, close) {
     this.connection = connection;
-    this.element = element;
-    this.titleOf = titleOf;
-    this.list = list;
-    this.words = words;
-    this.stopper = stopper;
-    stopper.onclick = () => this.life.abort();
-    copier.onclick = () => copy(this.text);
-    closer.onclick = () => this.close();
-  }
-
-  /** Ends the search, and removes its hits. */
-  clear() {
-    this.life.abort();
-    Object.assign(this, { text: "", hits: 0, groups: new Map() });
-    clear(this.list);
-    this.element.hidden = true;
-  }
-
-  /** Called after the reader has closed the hits. */
-  onClose = () => {};
-
-  close() {
-    this.clear();
-    this.onClose();
+    this.promptOf = promptOf;
+    this.close = close;
+    this.element = part(".hits");
+    this.list = part(".hits-list");
+    this.words = part(".hits-top > [role=status]");
+    this.stopper = part(".stopping");
+    this.stopper.onclick = () => this.life.abort();
+    part(".closing").onclick = close;
   }
 
   /** Stops the search if it runs, and otherwise closes its hits. */
@@ -72,29 +53,29 @@ export class AllSearch {
     else this.life.abort();
   }
 
-  /** Searches for a text. @param {string} text */
+  /** Ends the search, and searches for another text, if there is one. @param {string} text */
   async run(text) {
-    this.clear();
-    if (text === "") return;
+    this.life.abort();
     const { signal } = (this.life = new AbortController());
-    this.text = text;
-    this.element.hidden = this.stopper.hidden = false;
+    Object.assign(this, { text, hits: 0, groups: new Map() });
+    clear(this.list);
+    this.element.hidden = text === "";
+    if (text === "") return;
+    this.stopper.hidden = false;
     this.say("searching… ");
     let end = "";
     try {
-      await this.connection.prove(signal);
-      const response = await this.connection.get("/api/search", { q: text }, signal);
+      const response = await this.connection.ask("/api/search", { q: text }, signal);
       for await (const hit of recordsOf(response)) {
-        if (signal.aborted) break;
+        if (signal.aborted || this.hits === MOST_HITS) break;
         this.add(hit);
         this.say("searching… ");
-        if (this.hits === MOST_HITS) end = "; there may be more";
-        if (end) break;
       }
+      if (this.hits === MOST_HITS) end = "; there may be more";
     } catch (error) {
-      end = `; ${error instanceof TypeError ? "the connection was lost" : messageOf(error)}`;
+      end = `; ${endOf(error)}`;
     }
-    if (signal !== this.life.signal || this.element.hidden) return;
+    if (signal !== this.life.signal) return;
     this.stopper.hidden = true;
     this.say("", signal.aborted ? "; stopped" : end);
   }
@@ -110,7 +91,8 @@ export class AllSearch {
     const name = path.slice(path.lastIndexOf("/") + 1);
     const known = this.groups.get(name);
     const group = known ?? h("ol", null);
-    if (!known) this.list.append(h("h2", null, h("bdi", null, this.titleOf(name))), group);
+    const title = [name, this.promptOf(name)].filter(Boolean).join(": ");
+    if (!known) this.list.append(h("h2", null, h("bdi", null, title)), group);
     this.groups.set(name, group);
     this.hits += 1;
     const link = h("a", { class: "hit" },

@@ -1,6 +1,7 @@
 // The connection to the server of the live window. A request has the token of the address in a
 // header. Before the token is sent, the server has to prove that it knows the token.
-import { decodeText } from "../data/source.js";
+import { decodeText, joinedBytes } from "../data/source.js";
+import { messageOf } from "../shell/words.js";
 
 const TOKEN_KEY = "acp-proxy token";
 const CHALLENGE_BYTES = 32;
@@ -9,6 +10,11 @@ const NO_TOKEN =
   "This address has no token. Open the address that “acp-proxy web” prints in your terminal.";
 const OTHER_PROGRAM =
   "Another program answers at this address, not acp-proxy. Nothing was sent to it.";
+/** The times between two attempts to connect: each is twice as long as the one before. */
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 4000;
+/** Statuses after which another attempt is of no use. */
+const FINAL_STATUSES = [401, 403, 404];
 
 /** An answer of the server that is an error. */
 export class Refusal extends Error {
@@ -35,12 +41,9 @@ export class Connection {
     if (this.token === "") throw new Refusal(NO_TOKEN, 401);
     const challenge = hexOf(window.crypto.getRandomValues(new Uint8Array(CHALLENGE_BYTES)));
     const message = `acp-proxy web ${challenge} ${location.host}`;
-    const [response, expected] = await Promise.all([
-      window.fetch(`/proof?challenge=${challenge}`, { ...ONLY_HERE, signal }),
-      proofOf(this.token, message),
-    ]);
+    const response = await window.fetch(`/proof?challenge=${challenge}`, { ...ONLY_HERE, signal });
     const { proof } = await response.json().catch(() => ({}));
-    if (proof !== expected) throw new Error(OTHER_PROGRAM);
+    if (proof !== await proofOf(this.token, message)) throw new Error(OTHER_PROGRAM);
   }
 
   /**
@@ -55,7 +58,44 @@ export class Connection {
     const words = (await response.text()).trim();
     throw new Refusal(words || `the server answered ${response.status}`, response.status);
   }
+
+  /**
+   * Requests a path as `get` does, after the server has proved that it knows the token.
+   * @param {string} path @param {Record<string, string>} values @param {AbortSignal} [signal]
+   */
+  async ask(path, values, signal) {
+    await this.prove(signal);
+    return this.get(path, values, signal);
+  }
+
+  /**
+   * Takes the records of a stream, and connects again when it breaks. Ends when another attempt is
+   * of no use.
+   * @param {string} path @param {() => Record<string, string>} values
+   * @param {(record: any) => unknown} take @param {(problem: string) => void} say
+   */
+  async follow(path, values, take, say) {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LAST_RETRY_MS)) {
+      let problem = `${LOST} Trying again…`;
+      try {
+        for await (const record of recordsOf(await this.ask(path, values()))) {
+          wait = FIRST_RETRY_MS / 2;
+          await take(record);
+        }
+      } catch (error) {
+        if (!(error instanceof TypeError)) problem = messageOf(error);
+        if (error instanceof Refusal && FINAL_STATUSES.includes(error.status)) return say(problem);
+      }
+      say(problem);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
 }
+
+const LOST = "The connection is lost.";
+
+/** What has ended a request, in words. @param {unknown} error */
+export const endOf = (error) => error instanceof TypeError ? LOST : messageOf(error);
 
 /** @type {RequestInit} */
 const ONLY_HERE = { cache: "no-store", credentials: "omit", redirect: "error" };
@@ -72,38 +112,37 @@ export async function proofOf(token, message) {
 const hexOf = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join("");
 
 /**
- * Yields the records of a stream, each with its bytes. A record is a line of JSON and, after it, as
- * many bytes as its member `size` says; a line without this member has none.
- * @param {Response} response @returns {AsyncGenerator<any>}
+ * Yields the bytes of an answer as they come.
+ * @param {Response} response @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-export async function* recordsOf(response) {
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
-  let [rest, record] = /** @type {[Uint8Array, any]} */ ([new Uint8Array(0), null]);
+export async function* piecesOf({ body }) {
+  const reader = /** @type {ReadableStream<any>} */ (body).getReader();
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      rest = appended(rest, read.value);
-      for (;;) {
-        const end = record === null ? rest.indexOf(NEWLINE) : -1;
-        if (end >= 0) {
-          record = JSON.parse(decodeText(rest.subarray(0, end)));
-          rest = rest.subarray(end + 1);
-        }
-        const size = record?.size ?? 0;
-        if (record === null || rest.length < size) break;
-        yield { ...record, bytes: rest.slice(0, size) };
-        [rest, record] = [rest.subarray(size), null];
-      }
-    }
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
   } finally {
     await reader.cancel().catch(() => {});
   }
 }
 
-/** @param {Uint8Array} first @param {Uint8Array} second */
-function appended(first, second) {
-  if (first.length === 0) return second;
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
+/**
+ * Yields the records of a stream, each with its bytes. A record is a line of JSON and, after it, as
+ * many bytes as its member `size` says; a line without this member has none.
+ * @param {Response} response @returns {AsyncGenerator<any>}
+ */
+export async function* recordsOf(response) {
+  let [rest, record] = /** @type {[Uint8Array, any]} */ ([new Uint8Array(0), null]);
+  for await (const piece of piecesOf(response)) {
+    rest = rest.length > 0 ? await joinedBytes([rest, piece]) : piece;
+    for (;;) {
+      const end = record === null ? rest.indexOf(NEWLINE) : -1;
+      if (end >= 0) {
+        record = JSON.parse(decodeText(rest.subarray(0, end)));
+        rest = rest.subarray(end + 1);
+      }
+      const { size = 0 } = record ?? { size: Infinity };
+      if (rest.length < size) break;
+      yield { ...record, bytes: rest.slice(0, size) };
+      [rest, record] = [rest.subarray(size), null];
+    }
+  }
 }

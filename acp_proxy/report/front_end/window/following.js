@@ -1,6 +1,6 @@
 // Follows a recording that grows: keeps the end in view for a reader who is there, and otherwise
 // offers to go there. Also hides the rows that came before now.
-import { button } from "../shell/dom.js";
+import { button, part } from "../shell/dom.js";
 import { countInWords } from "../shell/words.js";
 
 /**
@@ -23,15 +23,16 @@ export class Following {
 
   constructor() {
     this.pill = button("", () => this.follow(), { class: "pill", hidden: true });
-    this.hiding = button("Hide earlier", () => this.hide(), { class: "hiding" });
+    this.hiding = part(".hiding");
+    this.hiding.onclick = () => this.hide();
   }
 
   /** Follows in an app, which may have taken the place of another one. @param {App} app */
   attach(app) {
-    const { state, root } = app;
+    const { state } = app;
     this.app = app;
     Object.assign(app.commands, { G: () => this.follow(), End: () => this.follow() });
-    const main = /** @type {HTMLElement} */ (root.querySelector(".main"));
+    const main = part(".main");
     main.append(this.pill);
     // Events of scrolling do not bubble.
     main.addEventListener("scroll", () => this.look(), { capture: true, passive: true });
@@ -50,36 +51,35 @@ export class Following {
     this.count(0);
   }
 
+  get state() { return /** @type {App} */ (this.app).state; }
+
   /** The list of the current view; undefined if its end is not the end of the recording. */
   get list() {
     return IN_ORDER.has(this.app?.state.view ?? "") ? this.app?.current?.list : undefined;
   }
 
   look() {
-    const { list, app } = this;
-    if (!list || !app) return;
-    this.isOn = list.follows;
-    this.count(this.isOn ? 0 : app.state.shown.length - this.seen);
+    if (!this.list) return;
+    this.isOn = this.list.follows;
+    this.count(this.isOn ? 0 : this.state.shown.length - this.seen);
   }
 
   /** Says how many rows are new. @param {number} fresh */
   count(fresh) {
-    const { state } = /** @type {App} */ (this.app);
-    this.seen = state.shown.length - Math.max(0, fresh);
+    const { earliest, shown } = this.state;
+    this.seen = shown.length - Math.max(0, fresh);
     this.pill.hidden = fresh <= 0 || !this.list;
     this.pill.textContent = `↓ ${fresh.toLocaleString("en")} new`;
-    const { earliest } = state;
     this.hiding.textContent = earliest > 0 ? `Show ${countInWords(earliest, "earlier frame")}`
       : "Hide earlier";
-    this.hiding.setAttribute("aria-pressed", String(earliest > 0));
+    this.hiding.ariaPressed = String(earliest > 0);
   }
 
   /** Hides all rows up to now, or shows them again. */
   hide() {
-    const { state } = /** @type {App} */ (this.app);
-    const { earliest, recording } = state;
+    const { earliest, recording } = this.state;
     this.earliest = earliest > 0 ? 0 : (recording.numbers("seq").at(recording.rows - 1) || 0) + 1;
-    state.hideBefore(earliest > 0 ? 0 : recording.rows);
+    this.state.hideBefore(earliest > 0 ? 0 : recording.rows);
     this.follow();
   }
 }

@@ -1,12 +1,10 @@
 // One recording in the list of all: its elements stay, and only what has changed is written.
-import { clear, h, setAttribute, sign, span } from "../shell/dom.js";
-import { copyOf, dayOf, pageOf, timeAgo } from "./listed.js";
+import { clear, copyOf, h, setAttribute, span } from "../shell/dom.js";
+import { dayOf, pageOf, timeAgo } from "./listed.js";
 import { waitInWords } from "./waits_bar.js";
 
-/** The sign and the words for a severity. @type {Record<string, [string, string, string]>} */
-const SEVERITY_SIGNS = {
-  error: ["trouble", "✗", "failed"], warning: ["caution", "!", "with a warning"],
-};
+/** @type {("agent" | "client" | "project" | "turns" | "took" | "tokens_text")[]} */
+const TEXT_COLUMNS = ["agent", "client", "project", "turns", "took", "tokens_text"];
 
 export class ListRow {
   /**
@@ -16,9 +14,10 @@ export class ListRow {
   constructor(entry, token, task, tick) {
     const { name } = entry;
     this.entry = entry;
-    this.element = copyOf("chat-parts");
+    this.element = copyOf("chat-parts").firstElementChild;
     this.box = this.element.querySelector("input");
     this.link = this.element.querySelector("a");
+    this.words = this.element.querySelector(".words");
     setAttribute(this.box, "aria-label", `Choose ${name} to compare`);
     this.box.onchange = () => tick(this);
     this.link.href = pageOf(token, name);
@@ -33,21 +32,18 @@ export class ListRow {
   update(entry) {
     this.entry = entry;
     const { name, live, severity, result, prompt, problem, findings, note, started_at } = entry;
-    const { agent, client, project, turns = 0, took, tokens_text: tokens } = entry;
-    const mark = SEVERITY_SIGNS[severity];
-    clear(this.cells.result,
-      live && sign(`mark ${mark ? "" : "good"}`, "●", "running"),
-      mark ? sign(...mark) : !live && span(""), " ",
-      span(mark?.[0] ?? (live ? "good" : "faint"), live ? `running: ${result}` : result));
+    const { agent, client } = entry;
+    Object.assign(this.element.dataset, { live, severity });
+    clear(this.words, live && "running: ", result);
     clear(this.link, span(prompt ? "" : "faint", h("bdi", null, prompt || name)));
     // The link covers the row, so its title has what the columns cut.
     const why = (findings ?? []).map(({ text }) => text);
-    const clock = started_at && new Date(started_at).toLocaleString();
+    const clock = started_at && new Date(started_at).toLocaleString("sv");
     const full = [name, clock, note, agent, client, entry.recording?.cwd, problem, ...why];
     setAttribute(this.link, "title", full.filter(Boolean).join("\n"));
-    const texts = { agent, client, project, turns: turns || "", took, tokens };
-    for (const [column, text] of Object.entries(texts)) {
-      clear(this.cells[column], h("bdi", null, text));
+    for (const column of TEXT_COLUMNS) {
+      const text = entry[column];
+      clear(this.cells[column], text ? h("bdi", null, text) : "");
     }
     this.keepTime(Date.now());
   }

@@ -24,8 +24,8 @@ import { shellWord, visibleText } from "../shell/words.js";
  * @property {string} note
  *
  * @typedef {{agent: string, problem: string, since: string, text: string, q: string}} Choice what
- * the reader has chosen, by the names of the fields; an empty text is no choice. `q` is searched for in
- * all recordings.
+ * the reader has chosen, by the names of the fields; an empty text is no choice. `q` is searched
+ * for in all recordings.
  */
 
 const DAY_MS = 86_400_000;
@@ -33,7 +33,10 @@ const DAY_MS = 86_400_000;
 const UNITS = [[DAY_MS, "d"], [3_600_000, "h"], [60_000, "min"]];
 const CHOICES = ["text", "agent", "problem", "since", "q"];
 
-/** Running ones first, then the newest, and unreadable ones last. @param {Entry} a @param {Entry} b */
+/**
+ * Running ones first, then the newest, and unreadable ones last.
+ * @param {Entry} a @param {Entry} b
+ */
 export function inOrder(a, b) {
   if (a.live !== b.live) return a.live ? -1 : 1;
   if (a.started_at !== b.started_at) return a.started_at > b.started_at ? -1 : 1;
@@ -69,8 +72,7 @@ export function timeAgo(past) {
 }
 
 /** The day of a time in the reader's zone, such as 2025-06-15. @param {Date} time */
-export const dayOf = (time) => [time.getFullYear(), time.getMonth() + 1, time.getDate()]
-  .map((part) => String(part).padStart(2, "0")).join("-");
+export const dayOf = (time) => time.toLocaleDateString("sv");
 
 /** @param {string} hash @returns {Choice} */
 export function readChoice(hash) {
@@ -103,9 +105,3 @@ export const pageOf = (token, name, place = {}) =>
 export const commandLine = (words) =>
   words.some((word) => /[\n\t]/.test(word) || visibleText(word) !== word) ? null
     : words.map(shellWord).join(" ");
-
-/** A copy of the first element in a template of the page. @param {string} id */
-export const copyOf = (id) => {
-  const parts = /** @type {HTMLTemplateElement} */ (document.getElementById(id));
-  return /** @type {any} */ (parts.content.firstElementChild?.cloneNode(true));
-};

@@ -1,8 +1,8 @@
 // Starts the live window: shows the recording that the path of the address names, or all.
-import { h } from "../shell/dom.js";
+import { part } from "../shell/dom.js";
 import { AllRecordings } from "./all_recordings.js";
 import { Connection } from "./connection.js";
-import { copyOf, fragmentOf } from "./listed.js";
+import { fragmentOf } from "./listed.js";
 import { LiveRecording } from "./live_recording.js";
 import { Task } from "./task.js";
 
@@ -10,20 +10,17 @@ const RECORDING_PATH = /^\/r\/([^/]+)$/;
 
 function startWindow() {
   const [, name] = RECORDING_PATH.exec(location.pathname) ?? [];
-  const [root, head, bar] = ["app", "head", "bar"].map((id) =>
-    /** @type {HTMLElement} */ (document.getElementById(id)));
-  document.getElementById("unfinished")?.remove();
+  const connection = new Connection();
+  part("#unfinished")?.remove();
   if (name) {
-    const live = new LiveRecording(new Connection(), decodeURIComponent(name), { root, head, bar });
+    const live = new LiveRecording(connection, decodeURIComponent(name));
+    const task = new Task(connection);
+    const back = part(".to-list");
+    back.href = `/${fragmentOf({ token: connection.token })}`;
+    back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.name })));
     void live.run();
-    const element = copyOf("task-parts");
-    const task = new Task(live.connection, element);
-    const menu = task.menu("Save or copy", () => ({ name: live.name, path: live.name }));
-    const back = h("a", { class: "to-list" }, "All recordings");
-    back.href = `/${fragmentOf({ token: live.connection.token })}`;
-    bar.querySelector(".bar-tools")?.append(element, menu, back);
   } else {
-    const list = new AllRecordings(new Connection(), { root, head });
+    const list = new AllRecordings(connection);
     Object.assign(window, { acpRecordings: list });
     void list.run();
   }
