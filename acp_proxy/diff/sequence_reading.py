@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds a frame with pushed output; skips an acknowledgement. Returns False for other frames."""
+        """Adds pushed output, skips an acknowledgement, and returns False for all other frames."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):

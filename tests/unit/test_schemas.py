@@ -87,7 +87,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """The tool that makes our schema files reports each of our types that differs from ACP's schema."""
+    """The tool that makes our schema files reports our types that differ from ACP's schema."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

@@ -175,7 +175,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """`verify` identifies the action of a permission request also by a path beside its tool call."""
+    """`verify` also identifies the action of a permission request by a path beside its call."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
