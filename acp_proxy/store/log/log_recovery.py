@@ -312,8 +312,9 @@ class LogTail:
         """
         self._connection.commit()
         self._log.check()
+        end = self._log.end  # a fast conversation would be read without end
         with limited(self._connection):
-            while self.indexer.step(PIECE):
+            while self.indexer.state.offset < end and self.indexer.step(PIECE):
                 pass
         check_labels(self._connection, "tail.labels")
         # The recorder empties the log only after it has committed the rows. If the log has
