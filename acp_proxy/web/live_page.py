@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from acp_proxy.base.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.report.data_blocks import compressed
 from acp_proxy.report.report_model import with_clock
 from acp_proxy.store.files.directory import paths, read_id_and_note
@@ -205,12 +206,16 @@ class LivePage:
         """
         rows, reader = self._rows, self._rows.reader
         asked_at, was_live, waits, is_asked = -1.0, reader.live, None, False
+        size, next_s = None, 0.0
         while True:
-            await self._read(reader.refresh)
-            if rows.has_changed:
-                await self._again()
-            is_new = await self._send_rows()
-            is_asked = is_asked and not is_new
+            known, size = size, _log_size(self._path)
+            if size is None or size != known or trio.current_time() >= next_s:
+                next_s = trio.current_time() + _REST_S
+                await self._read(reader.refresh)
+                if rows.has_changed:
+                    await self._again()
+                is_new = await self._send_rows()
+                is_asked = is_asked and not is_new
             await self._send_news()
             if not is_asked and trio.current_time() - asked_at >= _WAITS_S:
                 is_asked, asked_at = True, trio.current_time()
@@ -291,6 +296,13 @@ class LivePage:
         line = json.dumps({"name": name, "size": len(data), **members})
         body = f"{line}\n".encode() + data
         await piece(self._send, body)
+
+
+def _log_size(path: Path) -> int | None:
+    """Returns the size of a recording's log; None without a log."""
+    with suppress(OSError):
+        return Path(f"{path}{LOG_SUFFIX}").stat().st_size
+    return None
 
 
 async def _in_thread(work: Callable[..., Any], *values: Any) -> Any:

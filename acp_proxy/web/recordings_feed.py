@@ -14,8 +14,8 @@ import trio
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.file_names import LOG_SUFFIX
-from acp_proxy.store.files.directory import paths, recording_files
-from acp_proxy.store.files.side_files import SHARED_MEMORY
+from acp_proxy.store.files.directory import paths
+from acp_proxy.store.files.side_files import SHARED_MEMORY, SUFFIXES
 
 _LOOK_S = 1.0
 """The time between two looks at the directory, in seconds."""
@@ -57,12 +57,12 @@ def state_of(path: Path) -> list[tuple[str, int, int, int]]:
         path: the recording.
     """
     state = []
-    for file in recording_files(path):
+    for suffix in ("", *SUFFIXES):  # strings are made and checked faster than paths
         with suppress(OSError):
-            status = file.stat()
+            status = os.stat(f"{path}{suffix}")  # noqa: PTH116
             # Readers make an empty write-ahead log, and write the index of any such log.
-            if (status.st_size and file.name[-4:] != SHARED_MEMORY) or file == path:
-                state.append((file.name, status.st_ino, status.st_size, status.st_mtime_ns))
+            if not suffix or (status.st_size and suffix != SHARED_MEMORY):
+                state.append((suffix, status.st_ino, status.st_size, status.st_mtime_ns))
     return state
 
 

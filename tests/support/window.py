@@ -203,7 +203,9 @@ class LiveTab:
         """Whether facts about all rows have just come; earlier blocks of entries may be newer."""
         checked = self.facts.get("summary", {}).get("checked") or {"last_seq": -1}
         newest = checked["last_seq"]
-        return self.names[-1] == "entries" and (not self.waits["live"] or newest == self.rows)
+        return self.names[-1] == "entries" and (
+            newest == self.rows or not self.waits.get("live", True)
+        )
 
     @property
     def is_over(self) -> bool:
