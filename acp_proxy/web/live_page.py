@@ -206,7 +206,8 @@ class LivePage:
         """
         rows, reader = self._rows, self._rows.reader
         asked_at, was_live, waits, is_asked = -1.0, reader.live, None, False
-        size, next_s = None, 0.0
+        size: int | None = None
+        next_s = 0.0
         while True:
             known, size = size, _log_size(self._path)
             if size is None or size != known or trio.current_time() >= next_s:
