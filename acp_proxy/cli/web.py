@@ -164,8 +164,6 @@ def _show(file: "AddressFile", address: "Address", page: str, *, is_opened: bool
 
 def _serve(options: Any, file: "AddressFile", address: "Address", listener: socket.socket) -> None:
     """Serves the window until Ctrl-C."""
-    import trio
-
     from acp_proxy.web.access import Guard
     from acp_proxy.web.list_entry import list_entry
     from acp_proxy.web.server import WindowApp, run
@@ -176,7 +174,7 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
         os.nice(5)  # a conversation that is watched comes first
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
-    trio.run(partial(run, window, listener))
+    run(window, listener)
     # The server takes Ctrl-C as its end. A thread that still reads a recording would abort the
     # interpreter's own end.
     os._exit(128 + signal.SIGINT)

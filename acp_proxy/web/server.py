@@ -191,13 +191,17 @@ async def _failed(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{words}\n", status, HEADERS)
 
 
-async def run(window: WindowApp, listener: socket.socket) -> None:
+def run(window: WindowApp, listener: socket.socket) -> None:
     """Serves a window until Ctrl-C.
 
     Args:
         window: the window.
         listener: a socket that listens on the loopback interface; the server closes it.
     """
+    trio.run(_serve, window, listener)
+
+
+async def _serve(window: WindowApp, listener: socket.socket) -> None:
     config = Config()
     config.errorlog = config.accesslog = None
     config.include_server_header = False

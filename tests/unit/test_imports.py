@@ -121,8 +121,24 @@ def test_the_rest_can_be_imported_without_the_command_line() -> None:
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
         assert "click" not in named or layer == "cli", path
-        assert "trio" not in named or layer in ("record", "playback", "try_"), path
+        assert "trio" not in named or layer in ("record", "playback", "try_", "web"), path
         assert "sqlite3" not in named or layer in ("store", "record"), path
+
+
+def test_only_the_window_needs_a_web_server() -> None:
+    """Only `web` imports the packages of its server, and the command imports them when it runs."""
+    packages = {"anyio", "h11", "h2", "hypercorn", "starlette", "wsproto"}
+    for path in PACKAGE.rglob("*.py"):
+        named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
+        assert not named & packages or path.relative_to(PACKAGE).parts[0] == "web", path
+    script = (
+        "import sys, acp_proxy.cli.main, acp_proxy.cli.web\n"
+        f"print(sorted({{name.split('.')[0] for name in sys.modules}} & {packages | {'trio'}}))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"
 
 
 IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "threading", "random"}
