@@ -170,8 +170,6 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
 
     describe = partial(list_entry, unredacted=options.unredacted)
     window = WindowApp(options, Guard(file, address, warn), describe)
-    with contextlib.suppress(OSError):
-        os.nice(5)  # a conversation that is watched comes first
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     run(window, listener)
