@@ -187,7 +187,7 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     inspect = "inspect"
     yield ()
     for name in commands_with("--unredacted"):
-        if name not in {"setup", "report", "note", "try"}:
+        if name not in {"setup", "report", "note", "try", "web"}:
             yield words_for(name, path)
     for name in commands_with("--json"):
         if name not in {"setup", "faults list", "faults explain", "faults sweep", "try"}:

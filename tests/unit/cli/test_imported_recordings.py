@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_OTHERS = {"diff", "report", "export", "note", "setup", "doctor", "try"}
+_OTHERS = {"diff", "report", "export", "note", "setup", "doctor", "try", "web"}
 """Commands with tests of their own in this module, and those that show nothing of a recording."""
 COMMANDS: dict[str, list[str | Path]] = {
     **{name: words_for(name, "REC", "nail")

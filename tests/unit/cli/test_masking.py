@@ -13,8 +13,9 @@ from tests.support.planted_secrets import ENV, KEY, SECRETS, record_planted
 if TYPE_CHECKING:
     from pathlib import Path
 
-_WITHOUT_RECORDING = {"setup", "doctor", "try"}
-"""Commands that open no recording: two mask the settings of editors, one makes its own."""
+_WITHOUT_RECORDING = {"setup", "doctor", "try", "web"}
+"""Commands that open no recording: two mask the settings of editors, one makes its own, and one
+serves pages."""
 _WITHOUT_NOTICE = {"note"}
 """A note is all that it prints."""
 

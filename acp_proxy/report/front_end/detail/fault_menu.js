@@ -5,7 +5,7 @@ import { canFail, planText } from "./fault_plan.js";
 
 /** The kinds of faults, and what they do. */
 const FAULTS = /** @type {const} */ ([
-  ["drop", "drop it"], ["latency", "delay it by 10 s"], ["replace", "change a member"],
+  ["drop", "drop it"], ["latency", "delay it"], ["replace", "change a member"],
 ]);
 
 /**
