@@ -21,7 +21,7 @@ _LOOK_S = 1.0
 """The time between two looks at the directory, in seconds."""
 _SHARE = 20
 """A recording that changes all the time is read again after this multiple of the time it took."""
-_REST_S, _REST_SHARE, _LONGEST_REST_S = 2.0, 200, 60.0
+_REST_S, _REST_SHARE, _LONGEST_REST_S = 2.0, 200, 10.0
 """A running recording that does not change is also read again, since waits grow and recorders die:
 after `_REST_S`, or after `_REST_SHARE` times the time it took, but at most `_LONGEST_REST_S`."""
 _TOGETHER = 10
