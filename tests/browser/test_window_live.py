@@ -40,14 +40,15 @@ IS_OVER = """() => {
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page that has no uncaught errors at the end."""
+    """A page that has no uncaught errors at the end, except that its server was gone."""
     context = browser.new_context(viewport=WIDE)
     page, errors = context.new_page(), list[str]()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_default_timeout(LONG_MS)
     yield page
     context.close()
-    assert errors == []
+    # What was asked of a server that has just ended is asked again of the next one.
+    assert [error for error in errors if error != "Failed to fetch"] == []
 
 
 class Chat:
