@@ -355,7 +355,7 @@ def test_a_list_says_for_whom_a_running_chat_waits(
         asked = request("p", "session/request_permission", sessionId="s", toolCall={})
         recorder.to_client(asked)
         now = ORIGIN_NS + recorder.t_ns + 240_000 * MS
-        monkeypatch.setattr("acp_proxy.explain.show.listed_recordings.time.monotonic_ns", lambda: now)
+        monkeypatch.setattr("time.monotonic_ns", lambda: now)
         (line,) = listed(home)
         (entry,) = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
     assert " a person: permission 4 min 0 s " in line
