@@ -223,7 +223,7 @@ def test_a_killed_recorder_ends_the_chat_of_a_page(page: Page, live_window: Live
     chat.prompt()
     page.wait_for_function(HAS_ROWS, arg=20)
     chat.process.send_signal(signal.SIGKILL)
-    chat.process.wait(60)
+    chat.process.communicate(timeout=60)
     page.wait_for_function(IS_OVER)
     with RecordingReader(path) as reader:
         seqs = [row["seq"] for row in reader.rows()]
