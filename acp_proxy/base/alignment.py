@@ -113,7 +113,9 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns pairs of positions: of unique items, else of unique runs, else of the rarest items.
+    """Returns the positions of equal items: of unique items, or if there are none, of unique runs.
+
+    Without unique runs, the positions are those of the rarest items.
 
     In the result, the positions in A and the positions in B increase.
     """

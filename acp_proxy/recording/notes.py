@@ -11,7 +11,7 @@ from acp_proxy.base.wording import counted
 
 _AT_ROW = re.compile(r"#([1-9][0-9]{0,14})(?:\s+|$)")
 WHOLE = 0
-"""The key of the note about the whole recording. The key of another note is its row number."""
+"""The key of the note about the whole recording. A note about a row has the row's number as key."""
 
 
 def read_notes(text: str | None) -> dict[int, str]:

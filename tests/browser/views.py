@@ -58,7 +58,7 @@ ALL_CALLS = """(count) => document.querySelector(".view-calls [role=status]").te
 POINTS = {"kind-stderr", "kind-signal", "kind-exit"}
 """The classes of a waterfall's rows that are not messages."""
 USUAL = ("unanswered", "result", "completed", "failed", "in_progress", "pending")
-"""Outcomes of a step that a waterfall does not name, or names only by a colour."""
+"""Outcomes of a step that a waterfall shows only by a colour, or not at all."""
 LATE, UNENDED = "ends after the turn", "never ended"
 """The words of a waterfall for a step that was open at the end of its turn."""
 ENDED = ("completed", "failed", "cancelled", "denied", "rejected")

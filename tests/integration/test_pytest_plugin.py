@@ -714,5 +714,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """The tests that `export` makes of shipped recordings pass."""
+    """`export --format pytest` makes tests of the shipped recordings, and these tests pass."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}
