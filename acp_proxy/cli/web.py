@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _GARBAGE = 10_000, 10, 10
 """When the garbage collector runs. Other commands end before it would be worthwhile."""
+_SWITCH_S = 0.0005
+"""How long a thread that reads facts may keep others from reading rows, in seconds."""
 _PATIENCE_S = 1.0
 """How long another window may take to answer, in seconds."""
 
@@ -172,6 +174,7 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
     window = WindowApp(options, Guard(file, address, warn), describe)
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
+    sys.setswitchinterval(_SWITCH_S)
     run(window, listener)
     # The server takes Ctrl-C as its end. A thread that still reads a recording would abort the
     # interpreter's own end.

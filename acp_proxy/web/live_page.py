@@ -29,8 +29,9 @@ _POLL_S, _REST_S = 0.1, 1.0
 _WAITS_S = 0.4
 """The shortest time after which a growing recording is asked again who has to act."""
 _LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 5.0
-"""The time between two readings of the facts: at least `_LEAST_S`, and `_SHARE` times as long as
-the last reading took. While rows come fast, it is at least `_FLOOD_S`."""
+"""The time between two readings of the facts: at least `_LEAST_S`, or `_FLOOD_S` if rows come fast,
+and at least `_SHARE` times as long as the last reading took. It is over at the end of the
+recording."""
 _FAST = 150
 """The number of new rows in one look, from which on rows come fast."""
 _UNKNOWN: dict[str, Any] = {
@@ -59,8 +60,8 @@ class LivePage:
         self._facts: ChangingFacts | None = None
         self._news: RecordingFacts | None = None
         """RecordingFacts that were read, but not yet sent."""
-        self._begun = 0
-        """How often the facts had to be read without the earlier ones."""
+        self._outdated = trio.Event()
+        """Set, and made anew, when the facts have to be read without the earlier ones."""
         self._is_closed = self._is_fast = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
@@ -166,6 +167,7 @@ class LivePage:
 
     async def _begin(self, *, is_first: bool) -> None:
         """Begins with the first row; a page that has rows forgets them."""
+        self._facts = None
         self._read_facts_anew()
         if not is_first:
             await self._record("reset")
@@ -194,8 +196,10 @@ class LivePage:
         await self._send_meta(meta)
 
     def _read_facts_anew(self) -> None:
-        self._facts, self._news = None, None
-        self._begun += 1
+        """Reads the facts without the earlier ones; blocks of the earlier ones stay meanwhile."""
+        self._news = None
+        self._outdated.set()
+        self._outdated = trio.Event()
         self._grown.set()
 
     async def _follow(self, state: list[tuple[str, int, int, int]]) -> None:
@@ -267,19 +271,21 @@ class LivePage:
 
     async def _keep_facts(self) -> None:
         """Reads the facts again whenever there are new rows, but not all the time."""
+        outdated = self._outdated
         while True:
             await self._grown.wait()
             self._grown = trio.Event()
             began = trio.current_time()
-            begun = self._begun
+            earlier = self._facts if outdated is self._outdated else None
+            outdated = self._outdated
             with suppress(UnreadableRecording):  # the reader of the rows reports it
-                facts, news = await _in_thread(self._read_facts, self._facts)
-                if begun == self._begun:
+                facts, news = await _in_thread(self._read_facts, earlier)
+                if not outdated.is_set():
                     self._facts, self._news = facts, news
                     self._woken.set()
-            await trio.sleep(max(_LEAST_S, _SHARE * (trio.current_time() - began)))
-            while self._is_fast and trio.current_time() - began < _FLOOD_S:
-                await trio.sleep(_POLL_S)
+            took = trio.current_time() - began
+            with trio.move_on_after(max(_FLOOD_S if self._is_fast else _LEAST_S, _SHARE * took)):
+                await outdated.wait()
 
     def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, RecordingFacts]:
         with self._use_of_facts:

@@ -35,8 +35,9 @@ ENVIRONMENT = {
     k: v for k, v in os.environ.items() if not k.startswith(("ACP_PROXY_", "PYTHON", "PIP_"))
 }
 """The environment without variables that would import modules of the checkout."""
-BASE = {"ahocorasick-rs", "attrs", "cattrs", "click", "jinja2", "jsonschema-rs", "msgspec"} | {
-    "sqlite-utils", "trio", "wcwidth"
+BASE = {
+    "ahocorasick-rs", "attrs", "cattrs", "click", "hypercorn", "jinja2", "jsonschema-rs", "msgspec",
+    "sqlite-utils", "starlette", "trio", "wcwidth",
 }  # fmt: skip
 """The packages installed without an extra; a package for few users is an extra."""
 

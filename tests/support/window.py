@@ -200,12 +200,11 @@ class LiveTab:
 
     @property
     def is_settled(self) -> bool:
-        """Whether facts about all rows have just come; earlier blocks of entries may be newer."""
-        checked = self.facts.get("summary", {}).get("checked") or {"last_seq": -1}
-        newest = checked["last_seq"]
-        return self.names[-1] == "entries" and (
-            newest == self.rows or not self.waits.get("live", True)
-        )
+        """Whether facts about all rows have come; earlier blocks of entries may be newer."""
+        if not self.facts:
+            return False
+        summary = self.facts["summary"]
+        return not summary["live"] or summary["checked"]["last_seq"] == self.rows
 
     @property
     def is_over(self) -> bool:
