@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attrs import evolve
+
 from acp_proxy.base.errors import AcpProxyError
 from acp_proxy.base.forms import converter
 from acp_proxy.explain.show.facts_line import facts_line
+from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.conversation_entries import ENTRIES, ConversationEntries
 from acp_proxy.report.data_blocks import compressed
@@ -80,12 +83,14 @@ class ChangingFacts:
             number += 1
         first, self._blocks = min(number * ENTRIES, len(index["seq"])), blocks
         index = {name: value[first:] for name, value in index.items() if name != "first"}
-        verdict, summary = find_verdict(data.summary), data.summary
+        summary = evolve(data.summary, waiting=[])  # the page shows waits with a clock of its own
+        verdict = find_verdict(summary)
+        is_wait = verdict.finding is not None and verdict.finding.rule == UNANSWERED
         meta = {
             **described(data),
             **entries.counts(),
             "partial": False,
-            "verdict": converter.unstructure(verdict),
+            "verdict": None if summary.live and is_wait else converter.unstructure(verdict),
             "facts": converter.unstructure(facts_line(summary)),
         }
         return RecordingFacts(meta, compressed(encode_json({"first": first, **index})), last)

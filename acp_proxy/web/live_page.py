@@ -1,6 +1,7 @@
 """Sends one recording to one page: rows as they come, facts and waits soon after."""
 
 import json
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -32,6 +33,9 @@ _LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 5.0
 """The time between two readings of the facts: at least `_LEAST_S`, or `_FLOOD_S` if rows come fast,
 and at least `_SHARE` times as long as the last reading took. It is over at the end of the
 recording."""
+_OLD_S, _OLD_SHARE = 10.0, 300
+"""Without new rows, the facts about a running recording are read again after this time, since
+silences grow. It is at least `_OLD_SHARE` times as long as the last reading took."""
 _FAST = 150
 """The number of new rows in one look, from which on rows come fast."""
 _UNKNOWN: dict[str, Any] = {
@@ -271,9 +275,11 @@ class LivePage:
 
     async def _keep_facts(self) -> None:
         """Reads the facts again whenever there are new rows, but not all the time."""
-        outdated = self._outdated
+        outdated, took = self._outdated, 0.0
         while True:
-            await self._grown.wait()
+            is_live = self._rows is not None and self._rows.reader.live
+            with trio.move_on_after(max(_OLD_S, _OLD_SHARE * took) if is_live else math.inf):
+                await self._grown.wait()
             self._grown = trio.Event()
             began = trio.current_time()
             earlier = self._facts if outdated is self._outdated else None

@@ -50,6 +50,7 @@ class LogWriter:
 
     def __init__(self, path: Path, **start: Any) -> None:
         self.path = path
+        self._began_ns = began_ns = start.pop("began_ns", ORIGIN_NS)
         self.log_path = Path(f"{path}.log")
         self.t_ns = 0
         self._fd = os.open(self.log_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
@@ -60,7 +61,7 @@ class LogWriter:
             "name": path.stem,
             "tool_version": "0.1.0",
             "wall": WALL_NS,
-            "origin": ORIGIN_NS,
+            "origin": began_ns,
             "arg": ["agent", "--acp"],
             "cwd": "/srv/project",
             "platform": "Linux x86_64",
@@ -152,7 +153,9 @@ class LogWriter:
         return database.create(self.path)
 
     def _record(self, kind: int, stream: int, payload: bytes) -> None:
-        header = HEADER.pack(capture_log.MAGIC, kind, stream, len(payload), ORIGIN_NS + self.t_ns)
+        header = HEADER.pack(
+            capture_log.MAGIC, kind, stream, len(payload), self._began_ns + self.t_ns
+        )
         os.write(self._fd, header + payload)
         self.t_ns += MS
 

@@ -1,4 +1,4 @@
-"""Takes the README's pictures of a report page in the Chromium of the system.
+"""Takes the pictures of a report page and of the live window in the Chromium of the system.
 
 ``python -m tests.tools.page_pictures`` writes the pictures to `docs/pictures`. Fonts
 differ between systems, so no test compares the pictures. Review them by eye.
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.support.command_line import run
+from tests.support.hanging_chat import hanging_chat
+from tests.support.live_window import serve_window
 from tests.tools.pictures import PICTURES, ROOT
 
 if TYPE_CHECKING:
@@ -43,13 +45,27 @@ def main() -> None:
             result = run("report", str(ROOT / f"recordings/{recording}.db"), "-o", str(page))
             assert result.exit_code == 0, result.output
             _take(browser, f"{page.as_uri()}{place}", colours, PICTURES / name)
+        _take_window(browser, Path(directory))
         browser.close()
 
 
-def _take(browser: Browser, address: str, colours: str, output: Path) -> None:
+def _take_window(browser: Browser, directory: Path) -> None:
+    recordings = directory / "recordings"
+    shutil.copytree(ROOT / "recordings", recordings, ignore=shutil.ignore_patterns("*.md"))
+    with hanging_chat(recordings / "greeting.db"), serve_window(recordings, directory) as window:
+        _take(browser, window.page("greeting.db"), "light", PICTURES / "web.png")
+        _take(browser, window.page(), "dark", PICTURES / "web-list.png", ".chat:nth-child(9)")
+
+
+def _take(
+    browser: Browser, address: str, colours: str, output: Path, drawn: str | None = None
+) -> None:
     page = browser.new_page(viewport=_SIZE, color_scheme=colours)  # type: ignore[arg-type]
     page.goto(address)
-    page.wait_for_function(_IS_DRAWN)
+    if drawn:
+        page.wait_for_selector(drawn)
+    else:
+        page.wait_for_function(_IS_DRAWN)
     if "view=" in address:  # what is below the head
         page.locator("#app").evaluate("(app) => app.scrollIntoView()")
     page.wait_for_timeout(500)  # for the texts of rows, which are inflated late

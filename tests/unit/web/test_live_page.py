@@ -15,6 +15,7 @@ from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.files.directory import delete
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.web.server import WindowOptions
+from tests.support.hanging_chat import hanging_chat
 from tests.support.images import png
 from tests.support.imported_recordings import text_form
 from tests.support.log_writer import (
@@ -109,7 +110,7 @@ async def test_a_finished_recording_equals_its_report(
     """A page with a finished recording gets the rows, blocks and facts of its report."""
     path = make(tmp_path / "x.db")
     async with window.page(path.name) as tab:
-        await tab.until(lambda tab: tab.is_settled)
+        await tab.until(lambda tab: tab.is_settled and tab.waits)
         assert not tab.hello["live"]
         assert not tab.hello["unredacted"]
         assert_equal(await tab.decoded(), reported(path))
@@ -172,6 +173,26 @@ async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path)
         live = await tab.decoded()
     assert [row["seq"] for row in live.rows] == [1, 2, 3, 4]
     assert not tab.gone
+
+
+async def test_facts_about_a_silent_agent_are_renewed(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While an agent is silent, its page gets the facts again; the verdict leaves the wait out.
+
+    The page shows the wait with a clock, which the words of a verdict do not have.
+    """
+    monkeypatch.setattr("acp_proxy.web.live_page._OLD_S", 0.01)
+    monkeypatch.setattr("acp_proxy.web.live_page._OLD_SHARE", 0)
+    with hanging_chat(tmp_path / "x.db"):
+        async with window.page("x.db") as tab:
+            await tab.until(lambda tab: tab.is_settled)
+            first = tab.meta["facts"]
+            await tab.until(lambda tab: tab.meta["facts"] != first)
+    (wait,) = tab.waits["waits"]
+    problems = {(found["rule"], found["seq"]) for found in tab.meta["summary"]["problems"]}
+    assert ("wait.unanswered", wait["seq"]) in problems
+    assert tab.meta["verdict"] is None
 
 
 async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> None:
