@@ -35,7 +35,7 @@ export function completionOf(recording, help, text, caret) {
 const keysIn = (help) => help.flatMap(([example, words], at) => {
   const [key] = /^[a-z]+:/.exec(example) ?? [];
   const isFirst = help.findIndex(([other]) => other.startsWith(key ?? example)) === at;
-  return key && isFirst ? [{ text: key, words: `${example.slice(key.length)}: ${words}` }] : [];
+  return key && isFirst ? [{ text: key, words: `${words}, such as ${example}` }] : [];
 });
 
 /**
