@@ -112,10 +112,7 @@ def _rounds(
 ) -> tuple[Rounds, dict[str, str]]:
     """Measure all rounds of a case; after its first failure, a program is left out."""
     taking_part = [
-        subject
-        for subject in measured
-        if (case.python_floor or not subject.in_python)
-        and (case.with_faults or not subject.has_faults)
+        subject for subject in measured if not subject.is_special or subject.name in case.also
     ]
     figures: Rounds = {subject.name: [] for subject in taking_part}
     failures: dict[str, str] = {}

@@ -57,10 +57,8 @@ class Case:
     """How many runs make one round; their median counts."""
     keeps: bool = False
     """Whether the size on disk is measured, which requires a finished recording."""
-    python_floor: bool = False
-    """Whether the copier in Python is measured too."""
-    with_faults: bool = False
-    """Whether acp-proxy is measured with faults, too."""
+    also: tuple[str, ...] = ()
+    """The programs that are measured in this case only."""
 
     @property
     def driver_arguments(self) -> list[str]:
@@ -124,7 +122,7 @@ CASES = (
         ),
         settle_ms=0,
         repeats=5,
-        python_floor=True,
+        also=("python",),
     ),
     Case(
         "roundtrip",
@@ -147,7 +145,18 @@ CASES = (
             ("p999_us", "p99.9", None),
         ),
         count=5000,
-        with_faults=True,
+        also=("touched", "fired"),
+    ),
+    Case(
+        "window",
+        "round trips of 300 B while a live window shows them",
+        "roundtrip",
+        (
+            *times(("p50_us", "p50", None), ("p99_us", "p99", None)),
+            Metric("cpu_per_100k_s", "CPU per 100k frames", "s", less_direct=True),
+        ),
+        count=5000,
+        also=("watched",),
     ),
     Case(
         "cold",

@@ -14,9 +14,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from bench.build import BenchError
+from bench.window import watched
 
 if TYPE_CHECKING:
     from bench.build import Programs
@@ -35,10 +36,10 @@ class Subject:
     prefix: tuple[str, ...] = ()
     """The words before the agent's command; `{tmp}` is the directory of the run."""
     records: bool = False
-    in_python: bool = False
-    """Whether the program is only a comparison for programs in Python."""
-    has_faults: bool = False
-    """Whether the program applies a fault plan."""
+    is_special: bool = False
+    """Whether only cases that name the program measure it."""
+    is_watched: bool = False
+    """Whether a live window shows the recording meanwhile."""
 
     def command(self, folder: Path, agent: list[str]) -> list[str]:
         """Return the command of a run, with the agent's command at its end."""
@@ -51,15 +52,16 @@ def subjects(programs: Programs) -> tuple[Subject, ...]:
     floors = (
         Subject("direct"),
         Subject("copier", (str(programs.copier),)),
-        Subject("python", (sys.executable, str(python_copier)), in_python=True),
+        Subject("python", (sys.executable, str(python_copier)), is_special=True),
     )
-    return (*floors, proxy(), touched(), fired()) if PROXY.exists() else floors
+    watched = evolve(proxy("watched"), is_special=True, is_watched=True)
+    return (*floors, proxy(), touched(), fired(), watched) if PROXY.exists() else floors
 
 
 def proxy(name: str = "acp-proxy", *options: str) -> Subject:
     """Return acp-proxy as it is installed beside this interpreter, with some options."""
     command = (str(PROXY), "record", "-o", f"{{tmp}}/{RECORDING}", *options, "--")
-    return Subject(name, command, records=True, has_faults=bool(options))
+    return Subject(name, command, records=True, is_special=bool(options))
 
 
 def touched() -> Subject:
@@ -110,7 +112,9 @@ def _run(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:
         folder = Path(name)
         agent = [str(programs.agent), *case.agent_arguments]
         command = subject.command(folder, agent)
-        figures = _drive([str(programs.driver), *case.driver_arguments, "--", *command], folder)
+        words = [str(programs.driver), *case.driver_arguments, "--", *command]
+        with watched(folder, RECORDING) if subject.is_watched else contextlib.nullcontext():
+            figures = _drive(words, folder)
         # A process that only waits for the agent is not counted as the subject's memory.
         figures["peak_kb"] = max(figures["tree_kb"], figures["process_kb"]) if subject.prefix else 0
         if case.keeps:

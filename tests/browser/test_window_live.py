@@ -40,16 +40,14 @@ IS_OVER = """() => {
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page that has no uncaught errors at the end, except that its server was gone."""
+    """A page that has no uncaught errors at the end."""
     context = browser.new_context(viewport=WIDE)
     page, errors = context.new_page(), list[str]()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_default_timeout(LONG_MS)
     yield page
     context.close()
-    # What a server that has just ended, or begun anew, does not answer is asked again.
-    lost = ("Failed to fetch", "there is no block")
-    assert [error for error in errors if not error.startswith(lost)] == []
+    assert errors == []
 
 
 class Chat:

@@ -40,8 +40,8 @@ def hanging_chat(path: Path) -> LogWriter:
     chat.to_client(_begun(status="in_progress", **call))
     chat.t_ns += 2_600 * MS
     output = [{"type": "content", "content": text("1 failed: a comma is missing in 'Hello ACP'")}]
-    done = {"toolCallId": "call-1", "status": "failed", "content": output}
-    chat.to_client(update("s-1", "tool_call_update", **done))
+    ended = {"toolCallId": "call-1", "status": "failed", "content": output}
+    chat.to_client(update("s-1", "tool_call_update", **ended))
     _say(chat, "The greeting ", "lacks a comma. ", "I will add it.")
     edit = {"toolCallId": "call-2", "title": "Edit greeting.py", "kind": "edit"}
     lines = {"oldText": 'print("Hello ACP")\n', "newText": 'print("Hello, ACP")\n'}

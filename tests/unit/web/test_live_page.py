@@ -190,7 +190,7 @@ async def test_facts_about_a_silent_agent_are_renewed(
             first = tab.meta["facts"]
             await tab.until(lambda tab: tab.meta["facts"] != first)
     (wait,) = tab.waits["waits"]
-    problems = {(found["rule"], found["seq"]) for found in tab.meta["summary"]["problems"]}
+    problems = {(finding["rule"], finding["seq"]) for finding in tab.meta["summary"]["problems"]}
     assert ("wait.unanswered", wait["seq"]) in problems
     assert tab.meta["verdict"] is None
 

@@ -1,10 +1,15 @@
 // Reads the blocks of a recording from the server of the live window.
 import { EmbeddedSource, inflate } from "../data/source.js";
+import { Refusal } from "./connection.js";
 
 /** @typedef {{first: number, seq: number[], last_seq: number[], kind: string[]}} EntryIndex */
 
 /** Blocks that are in the page. */
 const CODE = new Set(["script", "worker"]);
+/** Statuses of blocks that a page gets anew, since all rows follow again. */
+const OUTDATED = [404, 410];
+/** @type {Promise<never>} */
+const NEVER = new Promise(() => {});
 
 /** @implements {Source} */
 export class HttpSource {
@@ -20,10 +25,18 @@ export class HttpSource {
     this.stream = stream;
   }
 
-  /** @param {string} name */
+  /**
+   * The bytes of a block. Does not settle if the connection is lost or the stream has ended: then
+   * another source takes the place of this one.
+   * @param {string} name
+   */
   async packed(name) {
     if (CODE.has(name)) return new EmbeddedSource().packed(name);
-    const response = await this.connection.get("/api/block", { stream: this.stream, name });
+    const { connection, stream } = this;
+    const response = await connection.get("/api/block", { stream, name }).catch((error) => {
+      if (error instanceof Refusal && !OUTDATED.includes(error.status)) throw error;
+      return NEVER;
+    });
     return new Uint8Array(await response.arrayBuffer());
   }
 
