@@ -257,7 +257,7 @@ class Walk:
             self._name_keys(value, naming, place)
 
     def _name_keys(self, value: dict[str, Any], naming: set[str], place: PlaceState) -> None:
-        """Replaces values in keys, such as paths. The order of the keys stays the same."""
+        """Replaces the values, such as paths, inside keys. The order of the keys stays the same."""
         alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:
             inner = value.pop(key)

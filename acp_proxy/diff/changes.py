@@ -37,8 +37,8 @@ class Changes:
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
-    """The items that only B has. Each pair is the preceding item of A (-1 without one) and the item
-    of B."""
+    """The items that only B has. Each pair is the preceding item of A (-1 if no item precedes) and
+    the item of B."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
     """Pairs of equal texts whose chunks differ in members other than the text."""
@@ -95,9 +95,9 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Removes each response that both sides have from the items that only one side has.
+    """Cleans up `only_a` and `only_b`: removes each response that both sides have.
 
-    One side lacks the request of this response, so the response is in another sequence there.
+    One side lacks the request of such a response, so the response is in another sequence there.
 
     Args:
         sequences: all sequences, which are modified.
@@ -275,9 +275,9 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """A list for the state before the first row, and a list for each row that was read. Item n of a
-    list is the best choice that leaves out n columns: its sum of costs, and the index of the
-    preceding choice in the previous list."""
+    """The first list describes the state before the first row. Each row that is read adds a list.
+    Item n of a list is the best choice that leaves out n columns: its sum of costs, and the index
+    of the preceding choice in the previous list."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

@@ -1,4 +1,4 @@
-"""Lists the values that differ between any two runs of a scenario: places, and parts of texts.
+"""Lists where values differ between any two runs of a scenario: at places, and inside texts.
 
 `protocol/vocabulary.py` has the places that the protocol defines. This module adds the places that
 real agents use. `docs/diff.md` lists all of them.
@@ -92,7 +92,7 @@ PHRASES = {
 
 TITLES = ("/params/update/title", "/result/sessions/*/title")
 """The places of session titles in messages of the types in `TITLED`. Agents cut titles, so the
-length of a title's directory decides where the title ends."""
+length of a directory inside a title decides where the title ends."""
 
 RUNNING = ("terminal/create",)
 """Types of items in which the rules for places of directories do not apply."""

@@ -70,7 +70,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may name a directory. This quick check is sure only if it is False."""
+        """Quickly checks a text: if the result is False, the text certainly names no directory."""
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -95,7 +95,8 @@ class Directories:
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns the first directory in a text, and its position; None without a directory.
 
-        The text may have been cut. So the beginning of a directory at its end counts, too.
+        The text may have been cut. So the beginning of a directory counts, too, if the text ends
+        with it.
         """
         match = self._root.search(text) if self._roots else None
         if match is not None:
@@ -125,7 +126,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory in texts: as a path, as a part of a URI, and on macOS."""
+    """Yields the spellings of a directory: as a path, inside a URI, or with `/private` in front."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

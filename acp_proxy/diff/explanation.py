@@ -126,7 +126,7 @@ class Messages:
 
     Args:
         reader: the recording.
-        side: the index of the recording.
+        side: the sequences and values of the recording.
         names: the stable names of the recording's values.
         options: what is compared.
     """
@@ -212,7 +212,7 @@ class Messages:
         return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
     def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
-        """Yields the frames with some numbers, which must be in ascending order."""
+        """Yields the frames that have the given numbers. The numbers must be ascending."""
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):

@@ -183,7 +183,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may contain values. This quick check is sure only if it is False."""
+        """Quickly checks a text: if the result is False, the text certainly contains no values."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))

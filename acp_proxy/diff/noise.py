@@ -24,7 +24,7 @@ _WORDING = re.compile(
 _ID = re.compile(r"(?i).*id")
 _KINDS = (*CHUNKS, *MESSAGES, "usage_update", "session_info_update")
 _SPOKEN = {f"{UPDATE} {kind}" for kind in _KINDS}
-"""The types of messages whose number depends on the wording."""
+"""Types of messages: how many of these messages a run contains depends on the wording."""
 Prompts = tuple[Sequence[int], Sequence[int]]
 """The frame numbers of the prompts in A, and of the prompts in B."""
 _Noise = Callable[[DiffEntry, Field | None], bool]

@@ -70,7 +70,7 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
 
 
 def _name(pairing: Pairing, a: Values, b: Values) -> None:
-    """Names all values of A by their first occurrence, and then the values that only B has."""
+    """Gives names to all values of A, in order of first occurrence, then to those only B has."""
     numbers: Counter[str] = Counter()
     for index, value in _seen(a):
         pairing.names_a[index] = _next_name(value.kind, numbers)
@@ -223,7 +223,7 @@ class _ValuePairs:
         self._take(pairs)
 
     def _pair_by_alignment(self) -> None:
-        """Pairs values by their places in frames that were aligned without unpaired values.
+        """Pairs values by their places in frames, which are aligned regardless of unpaired values.
 
         Each place is a vote for a pair. The pairs with the most votes are chosen.
         """

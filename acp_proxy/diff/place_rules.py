@@ -127,7 +127,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Adds the position after each ``**`` to the positions, since ``**`` may match no key."""
+        """Adds the position after each ``**`` to the positions: ``**`` also matches zero keys."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

@@ -103,7 +103,7 @@ def empty_texts(
 
     Returns:
         The empty texts, each with the item of the other side with which it is compared: the partner
-        of a neighbouring text. None if the other side has a text with the same key.
+        of a neighbouring text. This item is None if the other side has a text with the same key.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:

@@ -117,7 +117,7 @@ class _Decisions:
         """The options of open requests, by request id."""
 
     def feed(self, frame: StoredFrame, message: Any) -> str | None:
-        """Reads the next permission request, or the next answer to one, in recorded order.
+        """Reads the next message, in recorded order. Only messages about permissions matter.
 
         Returns:
             The decision in an answer: ``granted``, ``denied``, ``cancelled``, or any other text of

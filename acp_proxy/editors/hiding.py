@@ -1,4 +1,4 @@
-"""Hides secrets in settings that are shown, and all values of variables and headers."""
+"""Hides the secrets, and all values of variables and headers, in settings that are shown."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence

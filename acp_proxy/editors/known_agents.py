@@ -83,7 +83,9 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns how to run an agent that is not installed and whose package nobody compared, or "".
+    """Returns how to run an agent whose program is missing and whose package was never compared.
+
+    Empty for any other agent, and for an agent without a package; see `KnownAgent.compared`.
 
     Args:
         id_: the agent's id.

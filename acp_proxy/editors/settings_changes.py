@@ -278,8 +278,8 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
         data: the content of the file; None if there is no file.
 
     Returns:
-        If the file was not changed since: the content before the change. Otherwise: the content
-        without the entry. None if the file should be removed.
+        If the file still has the content that the change gave it: the content before the change.
+        Otherwise: the content without the entry. None if the file should be removed.
 
     Raises:
         BadSettings: the entry was changed or removed later, or the file does not exist any more.

@@ -375,7 +375,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds an interval to a turn, for the time since the last call for this turn."""
+        """Adds an interval to a turn, for the time since this method was last used on the turn."""
         if (since_ns := running.now_ns) < t_ns:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:

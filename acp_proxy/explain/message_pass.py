@@ -237,7 +237,8 @@ def opened_before(recording: Recording) -> int:
         recording: the recording.
 
     Returns:
-        The number of the last such answer; 0 without one, or if the log also lacks a prompt.
+        The number of the last such answer in the recording. It is 0 if there is no such answer, or
+        if the log also lacks the request of an answer to a prompt.
     """
     if recording.origin is None:
         return 0

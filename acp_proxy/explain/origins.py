@@ -26,7 +26,7 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""For each set of facts, the JSON members that are null if a recording lacks these facts."""
+"""For each set of facts, the JSON members that are null unless a recording has all the facts."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)

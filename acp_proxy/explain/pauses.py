@@ -60,7 +60,7 @@ class Pauses:
     def __init__(self, reader: RecordingReader) -> None:
         self.reader, self.recording = reader, reader.recording
         self._calls: dict[int, RunningCalls] = {}
-        """The running tool calls of the turn that was open in the last pause, by turn number."""
+        """The running tool calls of the turn that was last asked for, by the number of the turn."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:

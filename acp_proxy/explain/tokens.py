@@ -42,7 +42,7 @@ class RecordedTokens:
     beyond: dict[int, Tokens]
     """The updates with more tokens in the context than fit into it, by frame number."""
     totals: dict[str | None, list[int]]
-    """For each session, the turns whose numbers are running totals."""
+    """For each session, the turns whose numbers of tokens are running totals."""
 
 
 def read_tokens(reader: RecordingReader, turns: Sequence[TurnRow]) -> RecordedTokens:

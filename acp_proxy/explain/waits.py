@@ -38,11 +38,11 @@ class Party(StrEnum):
 
 
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
-"""For each peer, the length of a silence that is a hang, in nanoseconds."""
+"""For each peer, the length from which on its silence is a hang, in nanoseconds."""
 
 
 class SilenceLimits(NamedTuple):
-    """The lengths of silences that are hangs, in nanoseconds. None: no silence is a hang."""
+    """The lengths from which on silences are hangs, in nanoseconds. None: no silence is a hang."""
 
     agent_ns: int
     call_ns: int | None
@@ -143,14 +143,14 @@ class OpenWait:
 
     @property
     def is_streaming(self) -> bool:
-        """Whether anything was sent since the request."""
+        """Whether any frame or event came between the request and the silence."""
         return self.last_seq is not None and self.last_seq > self.request.seq
 
     def is_hang(self, limits: SilenceLimits = HANGS, *, has_call: bool = False) -> bool:
         """Whether a peer that has to act has been silent for too long.
 
         Args:
-            limits: the lengths of silences that are hangs.
+            limits: the lengths from which on silences are hangs.
             has_call: whether a tool call of the agent is running.
         """
         agent_ns = limits.call_ns if has_call else limits.agent_ns

@@ -140,8 +140,8 @@ def try_(
     if probe:
         if policy or mcp_server or len(prompt) > len(_PROBE_PROMPTS):
             raise Refusal(
-                "expected --probe with at most two prompts, and without --allow, --reject "
-                "and --mcp-server: probes reject what the agent asks for"
+                "--probe takes at most two prompts, and cannot be combined with --allow, --reject "
+                "or --mcp-server: probes reject what the agent asks for"
             )
         texts = (prompt[0], prompt[-1]) if prompt else _PROBE_PROMPTS
         sys.exit(_probe(command, output, junit, json, dialect, texts, limit_s))

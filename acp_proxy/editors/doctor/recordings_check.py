@@ -223,7 +223,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Yields results for logs of recorders that have ended; any reading command indexes them."""
+    """Yields results for logs of ended recorders. The next command that reads one indexes it."""
     unfinished = []
     for name in sorted(names):
         path = context.recordings / name.removesuffix(LOG_SUFFIX)

@@ -8,7 +8,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.recording.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"
-"""The severities of an audit finding. A remark is only worth knowing."""
+"""The severities of an audit finding. A remark is worth knowing, but is not a problem."""
 
 
 class ActionKind(StrEnum):

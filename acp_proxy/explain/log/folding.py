@@ -70,7 +70,7 @@ class RunFinder:
     _last: tuple[int, int] = (0, 0)
 
     def continues(self, row: Row, chunk: Chunk | None) -> bool:
-        """Whether the next row continues the message of the last row, without a pause.
+        """Whether the next row continues the message of the row before it, without a pause.
 
         Args:
             row: the next row.

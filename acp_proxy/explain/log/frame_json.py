@@ -1,4 +1,4 @@
-"""Converts frames and events to JSON, and to facts in text for people."""
+"""Converts frames and events to JSON, and to a list of facts for people."""
 
 import base64
 import json

@@ -193,7 +193,7 @@ class SequenceDiagram:
         return count + sum(1 for _ in self._reader.events(self._chosen))
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
-        """Yields the notes before an item: a pause since the last item, and the start of a turn."""
+        """Yields the notes before an item: a pause before the item, and the start of a turn."""
         row = item if isinstance(item, dict) else item.first
         if (pause := self._pauses.between(before, row)) is not None:
             yield note(_BOTH, pause.text(self._recording.step_ns))

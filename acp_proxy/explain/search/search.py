@@ -108,7 +108,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the hits before which no further hit can be found."""
+        """Removes and returns those hits that no hit found later can precede."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):

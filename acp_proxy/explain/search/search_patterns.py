@@ -94,7 +94,7 @@ class Pattern:
 
 
 def escaped_strings(line: str) -> list[str]:
-    """Returns the JSON strings in a line that contain escapes, decoded."""
+    """Returns those JSON strings of a line that contain escapes, decoded."""
     return list(map(undone, _ESCAPED_STRING.findall(line)))
 
 

@@ -1,4 +1,4 @@
-"""Says who has to act in a running conversation, and for how long the others have waited."""
+"""Says who has to act in a running conversation, and how long this wait has taken so far."""
 
 from collections.abc import Sequence
 
@@ -111,7 +111,7 @@ def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int,
 
     Args:
         context: the context with the open waits.
-        limits: the lengths of silences that are hangs.
+        limits: the lengths from which on silences are hangs.
     """
     hanging = {}
     for wait in context.waits:

@@ -53,7 +53,7 @@ class CallLog:
         self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
-        """Ends the last call with an id: the next update with this id begins a new call.
+        """Ends the latest call that has a given id: the next update with this id begins a new call.
 
         Args:
             key: the session and the id of the tool call.

@@ -143,7 +143,7 @@ def with_rules(
 def find_quickly(
     reader: RecordingReader, now_ns: int | None = None
 ) -> tuple[list[Finding], list[CurrentWait], Tokens | None]:
-    """Finds problems of the conversation, current waits and tokens, from stored rows.
+    """Finds the problems of a conversation, the current waits and the tokens, from stored rows.
 
     Silences that have ended are not found. All frames are read only if the recorder still runs and
     a request or turn is open.

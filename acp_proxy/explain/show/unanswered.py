@@ -49,7 +49,7 @@ class _Judgement:
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs while the recorder runs. Afterwards, finds requests without an answer.
+    """Finds hangs if the recorder still runs. Otherwise, finds requests without an answer.
 
     Requests that are open because the agent ended by itself are found by `agent_end`.
     """
