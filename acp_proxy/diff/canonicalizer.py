@@ -43,7 +43,7 @@ class Canonical(NamedTuple):
 
 
 class Canonicalizer:
-    """Replaces the values in the messages of one recording.
+    """Replaces values in the messages of one recording, by placeholders or by names.
 
     The messages come in recorded order.
 
@@ -224,7 +224,7 @@ class Walk:
                 value[key] = self._inner(inner, below)
 
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
-        """Returns the layout for all objects with the same keys at a place.
+        """Returns the layout for all objects at a place that have the keys of this object.
 
         The result is None if a key may contain a value, such as a path.
         """
@@ -304,7 +304,7 @@ class Walk:
         return digits[0] if index is None else self._put(index, is_whole=False)
 
     def _by_rule(self, text: str, place: PlaceState) -> str:
-        """Returns the replacement of a text at a place that has a rule."""
+        """Returns what replaces a text, if a rule applies to the place of the text."""
         kind = place.alias
         if kind is None or place.is_cut:
             return self._cut(text)

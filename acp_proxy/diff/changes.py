@@ -1,7 +1,8 @@
 """Aligns the two sides of each sequence. Finds items that changed, moved, or are only on one side.
 
 A recording may lack the request of a response. Then the session of the response is unknown in this
-recording, and the response is in another sequence. Only the missing request is reported.
+recording, and the response is in another sequence than in the other recording. Only the missing
+request is reported.
 
 A response that creates a session is in the sequence of this session, but an error is not. If a
 request creates a session in only one recording, its response is reported as changed.
@@ -130,7 +131,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs responses to the same request that are in different sequences of A and B.
+    """Pairs the two responses to a request if they are in different sequences of A and B.
 
     Args:
         sequences: all sequences. Paired responses are removed from them.

@@ -30,7 +30,7 @@ class ComparedSide:
         self.side = side
         self.common = common
         self.hashes = [*map(self.hash_of, side.placeholders)]
-        """A hash of the values in a message, by `PlaceholdersIndex`."""
+        """For each `PlaceholdersIndex`, a hash of the values in the message."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
         """Returns a hash of some values. Corresponding values of A and B have equal hashes."""

@@ -110,7 +110,7 @@ class Directories:
 
     @property
     def _root(self) -> re.Pattern[str]:
-        """A pattern of all directories, the longest first."""
+        """A pattern that matches any of the directories; the longest directory is tried first."""
         if self._pattern is None:
             # It is fastest to find the first character of a path before checking what precedes it.
             groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

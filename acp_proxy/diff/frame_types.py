@@ -51,7 +51,7 @@ class RequestPeers(NamedTuple):
 
 
 CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
-"""The peers of a message in which the client numbered all requests."""
+"""The value for a message in which all request ids belong to requests of the client."""
 
 
 def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = False) -> ItemType:
@@ -91,8 +91,9 @@ def ends_cancelled(message: Any) -> bool:
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
     """Returns the directions of the requests whose ids are in a frame.
 
-    A request id inside a notification names a request of the same sender, which is cancelled. A
-    request id inside a request names a request of the other peer, which the sender serves.
+    A request id inside a notification names an earlier request of the same sender, to cancel it. A
+    request id inside a request names an earlier request of the other peer: the request that the
+    sender is working on.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream

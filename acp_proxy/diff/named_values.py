@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a line may contain a new value also before the place that introduces the value.
+        """Whether a value that a line introduces may also stand in an earlier place of the line.
 
         Args:
             known: the number of values that were known before the line was read.

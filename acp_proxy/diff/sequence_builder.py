@@ -106,8 +106,8 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """By the values of a message, the template of the latest message with these values. Only used
-    in sequences that ignore repetitions."""
+    """For each tuple of values, the template of the latest message with these values. Only used in
+    sequences that ignore repetitions."""
 
 
 @frozen

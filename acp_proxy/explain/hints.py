@@ -41,7 +41,7 @@ class _Calls:
     """For each call with a title: the number of the frame that contains the title, and the title.
     The key is the number of the call, from 1."""
     untitled: int = _SEARCHED
-    """How many more updates of the last call are searched for its title."""
+    """How many more updates of the latest call are searched for the title of this call."""
     upto: int = 0
     """The number of the last frame that was read; `LAST_NUMBER` if the recording has ended."""
 

@@ -52,10 +52,10 @@ class _Trimmer:
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]
     _client_kept: dict[str | None, bool] = field(factory=dict)
-    """By session, whether the client's last message was kept. If it was, the agent's next frames
-    outside of turns are kept, too."""
+    """For each session, whether the client's latest message was kept. If so, the agent's next
+    frames outside of turns are kept, too."""
     _last_kept: bool = False
-    """Whether the last frame was kept. If it was, a frame without a session is kept, too."""
+    """Whether the previous frame was kept. If so, a next frame without a session is kept, too."""
     _ends: dict[str | None, int] = field(factory=dict)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)

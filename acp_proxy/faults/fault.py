@@ -192,7 +192,7 @@ class Fired(NamedTuple):
 
 @frozen
 class RuleEffect:
-    """A side effect of a rule. It comes after the bytes and reports for the same frame.
+    """A side effect of a rule. It comes after the bytes and the `Fired` values for its frame.
 
     If the side effect closes a direction that is still open, a `DirectionEnd` comes next.
     """

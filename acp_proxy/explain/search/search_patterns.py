@@ -112,7 +112,7 @@ def values(line: str) -> Iterator[str]:
 
 
 def content_of(line: str) -> str:
-    """Returns a line of equal length in which names of members, methods and types are blank."""
+    """Blanks out the names of members, methods and types in a line; keeps the line's length."""
 
     def blanked(match: re.Match[str]) -> str:
         is_content = match[1] is not None and not match[2]
@@ -164,7 +164,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a pattern finds the same in lower-case ASCII text with and without regard to case."""
+    """Whether a pattern has the same matches in lower-case ASCII text if case is ignored."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -105,7 +105,7 @@ class _Text:
             self.size += len(text)
 
     def _whole_character(self, text: str) -> str:
-        """Joins a surrogate pair that is split between the last piece and a text.
+        """Joins a surrogate pair that is split between the previous piece and a text.
 
         Returns the text without its half of the pair.
         """
@@ -179,7 +179,7 @@ class Streams:
         self._texts: OrderedDict[tuple[str | None, str, str | None], _Text] = OrderedDict()
         self._earliest: int | None = None
         self.has_moved = False
-        """Whether the last call of a method may have changed `earliest`."""
+        """Whether the method that was called last may have changed `earliest`."""
 
     def earliest(self) -> int:
         """Returns the number of the first frame in which a match may still be found."""

@@ -208,10 +208,10 @@ def finished(
 
     Args:
         reader: the recording.
-        messages: the pass. It has read all frames.
+        messages: the pass. It has read all frames so far.
         now_ns: the present time on the monotonic clock, for a live recording; None to examine it up
             to its last frame or event.
-        is_over: whether the pass has ended. If so, open silences end, too.
+        is_over: whether the pass will read no further frames. If so, open silences end, too.
     """
     end_ns, intervals = messages.end_ns, messages.intervals
     origin = next((e.data.get("origin") for e in messages.events if e.kind == "start"), None)

@@ -31,7 +31,7 @@ from acp_proxy.store.queries.exchanges import turn_count, turn_speeds
 from acp_proxy.store.reader import RecordingReader
 
 BY = ("agent", "client", "project")
-"""The properties by which recordings can be grouped."""
+"""The properties that can group recordings."""
 COUNTS = ("failed_calls", "hangs", "crashes", "errors", "warnings")
 """Numbers that grow with the number of recordings."""
 _TIMES = ("turn_p50_ns", "turn_p90_ns", "first_word_p50_ns", "first_word_p90_ns")

@@ -313,7 +313,7 @@ class _Waterfall:
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
-        """Ends the latest tool call with a given id. The next message with this id begins a call."""
+        """Ends the latest tool call with an id. The next message with this id begins a new call."""
         if name in self._calls:
             self._end_call(name)
             self._unfinished.discard(name)
