@@ -23,7 +23,7 @@ _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that, on macOS, are links to directories below `/private`."""
 _LEAST_CUT = 4
-"""The smallest number of characters at the end of a cut text that identify a directory."""
+"""If a text was cut, at least this many characters at its end must be the start of a directory."""
 
 
 def is_relative(path: str) -> bool:
@@ -126,7 +126,11 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory: as a path, inside a URI, or with `/private` in front."""
+    """Yields the spellings that a directory may have in texts.
+
+    A spelling is the path, the path as it is encoded in a URI, either of the two without the first
+    slash, or (on macOS) the path with ``/private`` in front.
+    """
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

@@ -42,7 +42,7 @@ class ItemType(NamedTuple):
 
 
 class RequestPeers(NamedTuple):
-    """The peers whose request ids are in a message. Each peer is the direction of its requests."""
+    """The peers whose request ids are in a message, each given as the direction of its requests."""
 
     own: str
     """The direction of the message itself, or of the request that the message answers."""

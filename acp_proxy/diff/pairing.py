@@ -70,7 +70,7 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
 
 
 def _name(pairing: Pairing, a: Values, b: Values) -> None:
-    """Gives names to all values of A, in order of first occurrence, then to those only B has."""
+    """Gives names to all values of A, in order of occurrence, and then to those that only B has."""
     numbers: Counter[str] = Counter()
     for index, value in _seen(a):
         pairing.names_a[index] = _next_name(value.kind, numbers)

@@ -100,7 +100,7 @@ class SideIndex:
     """The turns that ended as cancelled: the session, and how many prompts the session had by
     then."""
     gave_up_at: float = inf
-    """The number of the event with which the client gave up on the agent; or else infinity."""
+    """The number of the event with which the client gave up on the agent; otherwise infinity."""
     frames: int = 0
     """The number of compared lines."""
 

@@ -15,7 +15,7 @@ HIDDEN = "…"
 
 @frozen
 class Masker:
-    """Two functions that return a text or a command without secrets.
+    """Two functions: `text` returns a text without secrets, `command` a command without secrets.
 
     Equal secrets have equal markers.
     """

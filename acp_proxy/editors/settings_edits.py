@@ -118,7 +118,7 @@ def _section(root: JsonNode, section: str) -> JsonNode | None:
         raise BadSettings("expected a JSON object, the form of settings")
     members = [member for member in root.members if member.name == section]
     if len(members) > 1:
-        raise BadSettings(f"{section!r} is there {len(members)} times; expected it once")
+        raise BadSettings(f"expected {section!r} once, got it {len(members)} times")
     if members and not members[0].node.is_object:
         raise BadSettings(f"{section!r} is not an object")
     return members[0].node if members else None

@@ -67,7 +67,7 @@ class Finding:
     line: int | None = None
     """The line of the frame in the recording's text form; None for a database."""
     fingerprint: str = ""
-    """A text that identifies the finding. It is equal in each run of the check."""
+    """A text that identifies the finding. It stays the same if the check is run again."""
     known: bool = False
     """Whether the finding is in the baseline, and so does not count."""
     brief: str = field(default="", metadata={"hidden": True}, eq=False)
@@ -124,7 +124,7 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups findings about broken rules whose sentences differ only in quoted names.
+    """Groups findings about broken rules if their sentences differ only in quoted names.
 
     Every other finding is a group of its own.
     """

@@ -113,7 +113,7 @@ def why_no_times(recording: Recording) -> str:
 
 
 def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
-    """Yields labels and texts about the source of an imported recording, and the facts it lacks."""
+    """Yields labels and texts about an imported recording: its source, and the facts it lacks."""
     origin = recording.origin
     if origin is None:
         return

@@ -55,7 +55,7 @@ class _Trimmer:
     """For each session, whether the client's latest message was kept. If so, the agent's next
     frames outside of turns are kept, too."""
     _last_kept: bool = False
-    """Whether the previous frame was kept. If so, a next frame without a session is kept, too."""
+    """Whether the previous frame was kept. If so, a frame without a session is kept, too."""
     _ends: dict[str | None, int] = field(factory=dict)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)

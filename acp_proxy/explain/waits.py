@@ -38,11 +38,11 @@ class Party(StrEnum):
 
 
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
-"""For each peer, the length from which on its silence is a hang, in nanoseconds."""
+"""For each peer, the length of the shortest silence that is a hang, in nanoseconds."""
 
 
 class SilenceLimits(NamedTuple):
-    """The lengths from which on silences are hangs, in nanoseconds. None: no silence is a hang."""
+    """The lengths of the shortest hangs, in nanoseconds. None: no silence is a hang."""
 
     agent_ns: int
     call_ns: int | None
@@ -150,7 +150,7 @@ class OpenWait:
         """Whether a peer that has to act has been silent for too long.
 
         Args:
-            limits: the lengths from which on silences are hangs.
+            limits: the lengths of the shortest silences that are hangs.
             has_call: whether a tool call of the agent is running.
         """
         agent_ns = limits.call_ns if has_call else limits.agent_ns

@@ -76,7 +76,7 @@ class Outbox:
     def due_at(self) -> int | None:
         """When to take the bytes of the next write, in monotonic nanoseconds.
 
-        The time is None if no bytes wait, or if the last write has not ended yet.
+        The time is None if no bytes wait, or if the previous write has not ended yet.
         """
         if self._writing or not self._waiting:
             return None
@@ -100,7 +100,7 @@ class Outbox:
     def take(self, now: int) -> bytes | None:
         """Returns the bytes of the next write. The driver then calls `gone` or `fail`.
 
-        Returns None if no bytes are due, or if the last write has not ended yet. Frames without
+        Returns None if no bytes are due, or if the previous write has not ended yet. Frames without
         faults are joined in one write.
         """
         waiting, taken, size = self._waiting, self._writing, 0
@@ -116,15 +116,15 @@ class Outbox:
         return taken[0][2] if len(taken) == 1 else b"".join(item[2] for item in taken)
 
     def gone(self) -> None:
-        """Notes that the last write has ended: its bytes have gone out."""
+        """Notes that the current write has ended: its bytes have gone out."""
         for item in self._writing:
             self.size -= len(item[2])
         self._writing.clear()
 
     def fail(self, written: int) -> None:
-        """Notes that the last write failed after `written` bytes, and closes the outlet.
+        """Notes that the current write failed after `written` bytes, and closes the outlet.
 
-        The bytes of the write that were not written and all waiting bytes are lost.
+        The remaining bytes of this write, and all waiting bytes, are lost.
         """
         self._lost += sum(len(item[2]) for item in self._writing) - written
         self.gone()
@@ -139,7 +139,7 @@ class Outbox:
         self._lost += left
 
     def take_lost(self) -> int:
-        """Returns how many bytes were lost since the last call."""
+        """Returns how many bytes were lost since the previous call of this method."""
         lost, self._lost = self._lost, 0
         return lost
 

@@ -160,7 +160,7 @@ class DoctorContext:
     monotonic_ns: int
     """The monotonic time of the checks, in nanoseconds."""
     unredacted: bool = False
-    """Whether to show secrets in recordings that are not masked."""
+    """Whether to show the secrets of recordings in which secrets are not masked."""
     ask: Callable[[Sequence[str], Mapping[str, str]], VersionAnswer] = field(default=ask_version)
     """Asks an installed acp-proxy for its version; see `ask_version`."""
 

@@ -223,7 +223,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Yields results for logs of ended recorders. The next command that reads one indexes it."""
+    """Yields results for logs of ended recorders. A log is indexed when its recording is read."""
     unfinished = []
     for name in sorted(names):
         path = context.recordings / name.removesuffix(LOG_SUFFIX)

@@ -365,7 +365,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies a tool call's id into an action, and also its permissions for kinds in `ASKED_FOR`."""
+    """Copies a call's id into an action; for kinds in `ASKED_FOR`, also the call's permissions."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

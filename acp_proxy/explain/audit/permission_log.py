@@ -100,7 +100,10 @@ class PermissionLog:
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns the earlier permissions that are lasting, or that are for an equal action."""
+        """Returns the earlier permissions that may also cover an action.
+
+        They are lasting permissions, and a permission in the turn for the same file or command.
+        """
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

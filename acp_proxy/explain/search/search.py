@@ -34,7 +34,7 @@ class Searcher:
     """Searches the frames and events of one recording, in order.
 
     The caller feeds all frames and events, and then calls `finish`. Each call returns the hits that
-    have become final since the last call.
+    have become final since the previous call.
     """
 
     def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:

@@ -1,8 +1,8 @@
 """Checks a whole conversation for failures that no single message shows.
 
 This module has the table of all checks. It also checks lost bytes and messages, long silences,
-hanging tool calls, ignored cancels, clients that stop, and numbers of tokens. A wait for a person
-or a program is never an error.
+hanging tool calls, ignored cancels, clients that send nothing more, and numbers of tokens. A wait
+for a person or a program is never an error.
 """
 
 import itertools
@@ -252,7 +252,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds a silence of minutes before a cancel in which only the agent had to act."""
+    """Finds a silence of minutes that ended with a cancel, if only the agent had to act in it."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)

@@ -111,7 +111,7 @@ def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int,
 
     Args:
         context: the context with the open waits.
-        limits: the lengths from which on silences are hangs.
+        limits: the lengths of the shortest silences that are hangs.
     """
     hanging = {}
     for wait in context.waits:
