@@ -87,7 +87,8 @@ class Log:
 
     Attributes:
         path: the path of the log file; empty if there is none.
-        size: the logical offset of the log's end, in bytes.
+        size: the logical offset of the log's end: how many bytes were logged, including bytes that
+            were removed from the file later.
     """
 
     path = ""

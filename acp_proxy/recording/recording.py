@@ -16,8 +16,8 @@ STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
 """The filter keys whose values are labels of frames, each with the column of the label."""
 _YEARS = range(1000, 9000)
-"""The accepted years of a date. The limits leave room for time zones and for the times of
-frames."""
+"""The accepted years of a date. Python can represent years beyond these limits, so a time zone or
+the time of a frame can be added to any accepted date."""
 
 
 def read_time(text: str) -> datetime:
@@ -38,8 +38,8 @@ def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
     Args:
         started_at: when the recording began, in ISO 8601.
         t_ns: nanoseconds since the recording began.
-        has_zone: whether the recording's time zone is known. If True, the result is in the reader's
-            time zone; if False, it is the time in the source, without a zone.
+        has_zone: whether the recording's time zone is known. If True, the result is in the time
+            zone of this computer; if False, it is the time in the source, without a zone.
     """
     time = datetime.fromisoformat(started_at) + timedelta(microseconds=t_ns // 1000)
     return time.astimezone() if has_zone else time.astimezone(UTC).replace(tzinfo=None)
@@ -117,7 +117,7 @@ class Origin:
     """The source of an imported recording, and what is missing or inferred in the recording."""
 
     source: str
-    """The name of the reader: ``jetbrains``, ``zed`` and so on."""
+    """The name of the log format that was imported: ``jetbrains``, ``zed`` and so on."""
     lost: tuple[Lost, ...] = ()
     """The facts that the source lacks: keys of `LOST`, sorted."""
     resolution_ns: int | None = None
@@ -245,7 +245,7 @@ class Recording:
         """Reads the row of a database.
 
         Raises:
-            Exception: a recorder would not write one of the values; the exception may be of any
+            Exception: the row has a value that no recorder writes; the exception may be of any
                 kind.
         """
         values = {name: row[name] for name in TYPES if name in row}
@@ -282,7 +282,7 @@ class Recording:
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether a request without a recorded answer may have been answered, or may still be.
+        """Whether a request without a recorded answer may have, or may still get, an answer.
 
         Args:
             live: whether the recorder is running.

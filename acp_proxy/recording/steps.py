@@ -178,7 +178,7 @@ class Step:
 
     @property
     def key(self) -> tuple[int, int]:
-        """The frame number, and the index in a client's batch or else 0; unique for each step."""
+        """The frame number, and the index in a client's batch (0 without a batch); unique to the step."""
         return self.seq, self.member or 0
 
     @property
@@ -229,8 +229,8 @@ class Script(Protocol):
     """The number of the event ``eof`` with which the agent ended its output by itself. None if the
     agent stopped because its input ended or because of a signal, or if the reason is unknown."""
     gave_up_at: int | None
-    """The number of the signal with which the client gave up on the agent. After this signal, the
-    agent sent frames only because it was told to end."""
+    """The number of the event ``signal`` with which the client gave up on the agent; None without
+    such an event. After this signal, the agent sent frames only because it was told to end."""
     dialect: str | None
     redaction: str | None
     """How the recording was masked: ``secrets``, ``private`` or ``none``. None in recordings of
@@ -299,7 +299,7 @@ class LaneFinder:
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:
-        """Pairs an error without a request with the oldest unpaired line of invalid JSON."""
+        """Pairs an error that answers no request with the oldest unpaired line of invalid JSON."""
         if step.rpc_id not in (None, "null") or step.session is not None or not self._unreadable:
             return
         line = self._unreadable.popleft()

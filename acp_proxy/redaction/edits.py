@@ -155,7 +155,7 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns bytes that are invalid in the same way as a JSON string; empty for a valid string.
+    """Returns bytes that break a JSON string as the given bytes do; empty if these are valid.
 
     Args:
         raw: the bytes between the quotes.

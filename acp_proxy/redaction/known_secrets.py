@@ -52,8 +52,8 @@ class SecretValues:
     """The values of secrets, each with the marker that replaces it."""
 
     needles: GrowingNeedles = field(factory=GrowingNeedles)
-    """The words to search for. Each text or line of JSON with a value contains at least one of
-    these words. The owner of this object may add words."""
+    """The words to search for. A text or a line of JSON that contains a value also contains at
+    least one of these words. The owner of this object may add words."""
     markers: dict[str, str] = field(factory=dict)
     """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
@@ -66,7 +66,7 @@ class SecretValues:
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
     """All short prefixes of the forms, by the last three characters of the prefix."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
-    """All substrings of the forms that have `SHORTEST` bytes."""
+    """All substrings of `SHORTEST` bytes of the forms."""
     _fragment_markers: list[str] = field(factory=list)
     """The marker of each fragment, by the fragment's number."""
     _unbroken: list[str] = field(factory=list)
@@ -154,7 +154,7 @@ class SecretValues:
         return starts
 
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
-        """Yields the start, the end and the marker of each piece of a value that the data contains.
+        """Finds pieces of the values in some data; yields start, end and marker of each piece.
 
         The search is slow, and does not find pieces of fewer than `SHORTEST` bytes. The yielded
         pieces may overlap, and are in any order.
@@ -241,8 +241,8 @@ class HashedSecrets:
     """Secrets that are known only by their hashes.
 
     Args:
-        lines: one line for each secret: its hash, its length, the index of four of its characters,
-            and these four characters.
+        lines: one line for each secret: its hash, its length, the index in the secret at which four
+            of its characters begin, and these four characters.
         key: the key of the hashes.
         needles: the words to search for. The four characters of each secret are added.
 

@@ -107,8 +107,8 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """The value of `known` when the bytes around the latest piece were found to be harmless.
-        `_harmless` has these bytes."""
+        """The value of `known` at the time when `_harmless` (the bytes around the latest piece) was
+        found to contain nothing to mask."""
         self.count = 0
         """The number of values that were masked."""
 

@@ -24,10 +24,10 @@ _SEAM = 24
 _MOST_TEXT = 16 << 10
 """The most characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""The lowest limit of lines that are read ahead. The first limit is `_MOST_PIECES`, and each long
-search that finds no end of a secret halves the limit."""
+"""The limit of lines that are read ahead is never lower than this. The limit begins at
+`_MOST_PIECES`, and each long search that finds no end of a secret halves the limit."""
 _MOST_PIECES = 4000
-"""The first limit of lines that are read ahead. A private key of 3,200 characters may arrive in
+"""How many lines are read ahead at most, at first. A private key of 3,200 characters may arrive in
 pieces of one letter."""
 _SEARCHED_AT_ONCE = 256
 """If a growing text is longer than this, it is searched again only after it has doubled."""

@@ -79,7 +79,7 @@ class Known:
     has_label: Callable[[str], bool]
     """Whether a method, session, tool call or terminal of the recording has exactly this name."""
     last_turn: int | None
-    """The number of the last turn; None if the filter is for several recordings."""
+    """The number of the recording's final turn; None if the filter is for several recordings."""
 
 
 SEVERAL = Known(lambda _: False, None)

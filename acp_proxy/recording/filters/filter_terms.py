@@ -159,9 +159,10 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Returns a test of a row: whether the text in a column, or in the answer's column, fits.
+    """Returns a test of a row: whether the text in one of its columns fits.
 
-    `NAMED_BY_ANSWER` has the columns that also have a column for the answer's value.
+    The test examines ``column`` and, if `NAMED_BY_ANSWER` names a second column for ``column``,
+    also this second column.
     """
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 

@@ -77,7 +77,7 @@ def read_header(line: bytes, path: Path) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command as a list, or its stored text if a list would change the text."""
+    """Returns the agent's command: a list, or the stored JSON text if a list would not restore it."""
     argv = recording.words
     try:
         _encode(argv)
@@ -89,9 +89,9 @@ def _argv(recording: Recording) -> str | list[str]:
 
 def _recording(row: dict[str, Any]) -> Recording:
     if unknown := [name for name in row if name not in TYPES]:
-        raise BadLine(f"expected members of a recording, got {unknown[0]}")
+        raise BadLine(f"a recording has no member {unknown[0]}")
     if missing := [name for name in _REQUIRED if name not in row]:
-        raise BadLine(f"expected a recording with {', '.join(missing)}")
+        raise BadLine(f"the recording lacks {', '.join(missing)}")
     if isinstance(row.get("command"), list):
         row["command"] = json.dumps(row["command"], ensure_ascii=False)
     if row.get("origin") is not None:

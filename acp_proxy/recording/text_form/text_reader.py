@@ -206,7 +206,7 @@ def _raw(parts: _Line) -> bytes:
         except ValueError as e:
             raise BadLine(f"message is not JSON: {reason(e)}") from None
     if parts.style is not Style.COMPACT:
-        raise BadLine(f"expected style with a message, got it with {payloads[0]}")
+        raise BadLine(f"only a message may have a style, got {payloads[0]} with a style")
     raw = parts.text.encode() if parts.text is not UNSET else b""
     if parts.base64 is not UNSET:
         raw = from_base64("base64", parts.base64)

@@ -133,4 +133,4 @@ def _check_fired(row: Mapping[str, Any]) -> None:
         or not all(v is None or isinstance(v, bytes) for v in blobs)
         or not (row["late_ns"] is None or type(row["late_ns"]) is int)
     ):
-        raise ValueError(f"a fault that fired at {row['seq']} has a value of a wrong type")
+        raise ValueError(f"a fault that fired at frame {row['seq']} has a value of a wrong type")
