@@ -44,7 +44,7 @@ from acp_proxy.store.reader import RecordingReader
 MOST = 2000
 """How many differing messages the page shows at most."""
 _MOST_CHARACTERS = 5_000_000
-"""No more messages are shown once the shown messages have about this many characters together."""
+"""About how many characters the shown messages have together at most; further ones are left out."""
 
 _Steps = list[int | ShownChange]
 
@@ -90,8 +90,8 @@ class ComparisonFacts:
     """The commands that print the messages of A and of B."""
     lanes: list[ShownLane]
     steps: _Steps
-    """The differences in the order of time. A number between them is a number of equal messages
-    that come between them in A."""
+    """The differences in the order of time. An integer before, between or after differences is the
+    number of equal messages at this place."""
     handshake: Shortened[ShownPlace]
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
@@ -165,10 +165,7 @@ def _command(side: Side) -> str:
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns one side of a comparison.
-
-    If the time zone of the recording is not known, the start of the side has no time zone.
-    """
+    """Returns one side of a comparison. If its time zone is unknown, its start has no time zone."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())

@@ -62,7 +62,7 @@ class DataBlock(NamedTuple):
 def report_blocks(
     reader: RecordingReader, options: ReportOptions, data: ReportData | None = None
 ) -> Iterator[DataBlock]:
-    """Yields the blocks of a report, ``meta`` as the last one.
+    """Yields the blocks of a report; the last block is ``meta``.
 
     A page contains each block as ``<script type="application/octet-stream"
     id="NAME">BASE64</script>``, in this order.
@@ -181,8 +181,8 @@ class IndexBlocks:
             "number": number_codes,
         }
         self._run: int | None = None
-        """If the last row continues a run: minus its distance, in rows, from the run's first row.
-        Otherwise None."""
+        """If the latest row continues a run: the index of the run's first row minus the index of
+        the latest row, a negative number. Otherwise None."""
         self._own: list[tuple[Any, ...]] = []
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []

@@ -143,7 +143,7 @@ class HeadFacts:
     """Everything that the head of a report shows."""
 
     data: ReportData
-    """The facts about the whole recording. A time without a time zone stays as it is."""
+    """The facts about the whole recording. If its time zone is unknown, its start has no zone."""
     rows: int
     """The number of frames and events in the file."""
     masked: str

@@ -65,7 +65,7 @@ def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]
 
 
 def _media(message: Any) -> Iterator[str]:
-    """Yields the data of each object in a message, at any depth, that names its type."""
+    """Yields the data of each object with data and a type, at any depth of a message."""
     waiting = [message]
     while waiting:
         match waiting.pop():

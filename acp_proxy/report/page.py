@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/start.js", "search/worker.js"
-"""The paths of three scripts: the loader, which runs first, the report, and the search worker."""
+"""The paths of three scripts: the loader (it runs first), the main script, the search worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
 _WINDOW_SCRIPT = "window/window.js"
@@ -171,7 +171,8 @@ def content_policy(scripts: Iterable[str], styles: Iterable[str], connects: str 
     Args:
         scripts: the text of each script that may run in the page.
         styles: the text of each style that may apply to the page.
-        connects: the source of answers to the page's requests; empty if it makes none.
+        connects: the only source from which the page may request data; empty if the page requests
+            nothing.
     """
     return "; ".join(
         (
@@ -270,7 +271,7 @@ def _safe(value: Any) -> Any:
 
 
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
-    """Formats a duration with the resolution of times that the template's context contains."""
+    """Formats a duration. The template's context contains the resolution of the recorded times."""
     return duration(ns, context["step_ns"])
 
 

@@ -7,8 +7,8 @@ Each value of a column is stored as a code, an unsigned number:
   bytes.
 - The code of a text is its index in a list plus 1.
 
-A column of differences stores, for each number, the difference from the last number that was not
-null.
+A column of differences stores, for each number, its difference from the previous number in the
+column; nulls between the two do not count.
 
 The codes of a column are written as planes of bytes, which compress well: the lowest bytes of all
 rows, then the next bytes, and so on, as many as the largest code needs.
@@ -44,7 +44,7 @@ def number_codes(values: Sequence[int | None]) -> list[int]:
 
 
 def differences(values: Sequence[int | None]) -> Iterator[int | None]:
-    """Yields the first number, and then the difference of each number from the one before."""
+    """Yields the first number, and then the difference of each number from the previous number."""
     before = 0
     for value in values:
         if value is None:
@@ -164,17 +164,17 @@ class RowReader:
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
         """Whether no fault can send a frame before an earlier frame."""
         self._sent_ns: dict[str, int] = {}
-        """For each stream, the time when its last delayed frame was sent."""
+        """For each stream, the time when its latest delayed frame was sent."""
         self._is_open = reader.is_open
         self._has_sizes = is_known(reader.recording, "size")
         self._calls: dict[tuple[str | None, str], tuple[int, int]] = {}
-        """For each session and id of a tool call: where the last call with this id begins, and the
-        number of its first frame."""
+        """For each session and id of a tool call: where the latest call with this id begins, and
+        the number of this call's first frame."""
         self._labels: tuple[Any, ...] | None = None
-        """The labels of the last row if the row is a chunk with text; otherwise None."""
+        """The labels of the previous row if this row is a chunk with text; otherwise None."""
         self._shared: tuple[Any, ...] = ()
-        """The shared values of the last row. The next row has the same values if its labels are
-        equal."""
+        """The shared values of the previous row. The next row has the same shared values if its
+        labels equal the labels of the previous row."""
         self._cells: list[Any] = []
 
     def read(self, row: Row) -> ReportRow:
@@ -270,7 +270,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns the sender of a message, and who has to act on it; (None, None) for another row."""
+    """Returns the sender of a message, and who has to act on it; (None, None) for a line of stderr."""
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value

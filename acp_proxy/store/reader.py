@@ -145,9 +145,9 @@ class RecordingReader(Rows):
 
     @property
     def masked_again(self) -> int:
-        """The number of the last row that was masked again; 0 if none was.
+        """The highest number of a row that was masked again; 0 if no row was masked again.
 
-        A row is masked again if its secret is recognized only in a later row. So while the recorder
+        A row is masked again if a secret in this row is recognized only in a later row. So while the recorder
         runs, the number may grow.
         """
         late = 0 if self._tail is None else self._tail.indexer.state.search_before

@@ -1,4 +1,4 @@
-"""The queries of an open recording. They are equal for a database, a log and a text form."""
+"""The queries of an open recording. The same queries read a database, a log and a text form."""
 
 import contextlib
 import heapq
@@ -93,7 +93,8 @@ class Rows:
 
         - a request and its response: ``request_seq``, ``response_seq`` and ``latency_ns`` of the
           exchange;
-        - a request: ``answer_session`` and ``answer_terminal``, which its answer named;
+        - a request: ``answer_session`` and ``answer_terminal``, the session and the terminal that
+          its answer named;
         - a batch: its ``members``; the filter matches at least one member;
         - a frame on which a fault fired: ``fired``, its rows of `faults_fired`.
 

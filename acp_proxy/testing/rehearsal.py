@@ -70,7 +70,7 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def rehearse(reader: RecordingReader) -> ReplayReport:
-    """Replays a recording to its own client. Returns the report, ``clean`` without divergence."""
+    """Replays a recording to its own client. Returns the report of this replay."""
     return _Rehearsal(reader).run()
 
 

@@ -220,11 +220,11 @@ class AcpAgent:
 
     @property
     def report(self) -> RunReport:
-        """The report of the last run; see `reports`."""
+        """The report of the agent's latest run; see `reports`."""
         return self.reports[-1]
 
     def open(self) -> "OpenRecording":
-        """Opens the played recording, or the new recording of a real agent's last run.
+        """Opens the played recording, or the new recording of a real agent's latest run.
 
         Raises:
             RuntimeError: the real agent was never started.

@@ -195,7 +195,7 @@ class AgentRequests:
         return {"terminalId": name}
 
     async def _allowed(self, method: str, message: Any) -> None:
-        """Returns normally if the policy or the user allows a request.
+        """Asks the user about a request if the policy is `Policy.ASK`; returns if it is allowed.
 
         Raises:
             RequestError: the user refuses the request.

@@ -27,7 +27,7 @@ from acp_proxy.try_.probes import Probe, ProbeStep, brief, misfit, probes
 
 _UNKNOWN = "_acp-proxy/no_such_method"
 _MOMENT_S = 1.0
-"""Once the agent has answered a later request, it has this many seconds left to answer a line."""
+"""How many seconds the agent has to answer a line after it has answered a later request."""
 _RACE_S = 2.0
 """If a turn ends within this many seconds after its cancellation, the agent may have read the
 cancellation too late."""
@@ -85,7 +85,7 @@ class Prober:
         start: starts the agent; called several times.
         tell: receives a few words about each probe before the probe is played.
         dialect: the dialect to begin with. It changes to the version that the agent answers.
-        prompts: the text of a prompt whose turn ends, and of a prompt whose turn is cancelled.
+        prompts: two texts: of a prompt whose turn ends, and of a prompt whose turn is cancelled.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:

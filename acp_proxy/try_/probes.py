@@ -65,7 +65,7 @@ class Probe:
 
     @property
     def prompts(self) -> int:
-        """How many turns of the model the probe causes: its prompts that must succeed."""
+        """How many turns the probe causes: the number of its prompts that have to succeed."""
         return sum(step.request == PROMPT and "result" in step.expect for step in self.steps)
 
 

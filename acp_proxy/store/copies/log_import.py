@@ -188,7 +188,7 @@ class _Connection:
         self._skipped = self._inferred = self._untimed = 0
         self._answers: list[NamedAnswer] = []
         self._has_gap = False
-        """Whether messages may be missing after the last message."""
+        """Whether messages may be missing after the latest message read so far."""
         self._start_ns: int | None = None
         self._t_ns = 0
         self._step_ns = 10**9

@@ -179,7 +179,7 @@ class _TextLines:
                 if text.startswith(database.MAGIC):
                     raise BadLine(
                         "expected the text form of a recording, got a database;"
-                        " `acp-proxy show FILE` reads one"
+                        " `acp-proxy show FILE` reads a database"
                     )
                 return text
         raise BadLine("expected a header, got the end of the file")

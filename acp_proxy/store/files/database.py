@@ -55,8 +55,8 @@ def create(path: Path) -> sqlite3.Connection:
         path: the database.
 
     Raises:
-        sqlite3.Error: the database cannot be created or is locked, or the disk is full. OSError:
-        the path is not a plain file, or there is an unsafe file beside it.
+        sqlite3.Error: the database cannot be created or is locked, or the disk is full.
+        OSError: the path is not a plain file, or there is an unsafe file beside it.
     """
     check_plain(path)
     if not path.exists():
@@ -312,7 +312,7 @@ def _check_header(path: Path) -> None:
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database to be filled at once. Without a path, the database is temporary.
+    """Opens an empty database, which the caller fills. Without a path, the database is temporary.
 
     A failure makes the database unusable, so no other program may use the file before it is filled.
     """

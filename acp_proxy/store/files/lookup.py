@@ -97,7 +97,7 @@ def is_named(word: str, directory: Path) -> bool:
 
 
 def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
-    """Returns the recording that a word would name if no file had the same name.
+    """Returns the recording that a word would name if there were no file with the word as its name.
 
     Args:
         file: an existing file at the path that the word names.

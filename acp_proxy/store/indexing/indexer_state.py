@@ -28,16 +28,16 @@ class IndexerState:
     last_ns: int = 0
     wall_ns: int = 0
     closed: bool = False
-    """Whether the last record of the log was read."""
+    """Whether the record ``CLOSE``, the end of a complete log, was read."""
     framers: dict[Stream, LineFramer] = field(
         factory=lambda: {stream: LineFramer() for stream in Stream}
     )
     undelivered: dict[Stream, int] = field(factory=dict)
     """By stream: how many bytes of an unfinished line were read but not forwarded."""
     latest: dict[Stream, int] = field(factory=dict)
-    """The number of the last line received on each stream."""
+    """By stream: the frame number of the latest line that was read."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)
-    """Where the log contains the pieces of a line that a fault changed or injected."""
+    """By stream: where the log contains the pieces of a line that a fault changed or injected."""
     delayed: dict[int, int] = field(factory=dict, metadata={"json": "held"})
     """The row number of each frame that faults are holding back, by the frame's number in the
     log."""
@@ -51,7 +51,7 @@ class IndexerState:
 
 
 def load_state(connection: sqlite3.Connection) -> IndexerState:
-    """Reads the state that the last indexer of a database stored; a new state if there is none.
+    """Reads the state that an earlier indexer stored in a database; a new state if there is none.
 
     Raises:
         ValueError: the stored state cannot be read.

@@ -1,8 +1,8 @@
 """Turns the records of a log into frames, events and the row of the recording.
 
-A chunk of a stream is split into lines, and each line is labelled. A record about faults changes
-the last line of its stream, or adds a line. Every other record is an event, and may change the
-recording's row. Unknown records are skipped.
+A chunk of a stream is split into lines, and each line is labelled. A record about a fault changes
+an earlier line of its stream, or adds a line. Most other records become events, and some of them
+also change the recording's row.
 """
 
 import json
@@ -202,7 +202,7 @@ class RecordHandler:
         return self._log.read_segments(tuple(self._state.parts.pop(stream, ())))
 
     def _mark_fault(self, record: LogRecord, stream: Stream) -> None:
-        """Marks the last line of a stream with the rule that fired on the line."""
+        """Marks the latest line of a stream with the rule that fired on the line."""
         changed = self._masked_made(stream, self._take_parts(stream))
         fields = event_data(record)
         rule, action = _rule_and_action(fields)

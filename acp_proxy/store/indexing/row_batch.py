@@ -65,7 +65,8 @@ class RowBatch:
     late: list[tuple[int, int]] = field(factory=list)
     """For each frame that a fault held back: the delay, and the frame's number."""
     touched: list[tuple[str, int, int]] = field(factory=list)
-    """For each frame that a fault fired on: the rule, the code of `delivered`, and the number."""
+    """For each frame on which a fault fired: the rule, the code of `delivered`, and the frame's
+    number."""
     undelivered: list[_Undelivered] = field(factory=list)
     """The streams with undelivered bytes. An entry has the stream, the number of undelivered bytes,
     the number of the next frame, and the received size of each frame that masking changed."""
@@ -180,7 +181,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """Returns the line of a frame in ``schema`` or ``main``; with its newline if ``whole``."""
+    """Returns the line of a frame from ``schema``, or else from ``main``; with newline if ``whole``."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):

@@ -103,7 +103,7 @@ def is_log(path: Path) -> bool:
 
 
 class LogReader:
-    """Random access to one log by logical offsets."""
+    """Random access to one log by logical offsets, which count from the recording's start."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd

@@ -147,7 +147,7 @@ def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
 
 
 def count_undated_frames(rows: Rows) -> int:
-    """Counts the frames that faults touched, if they were delivered at an unknown time."""
+    """Counts the frames that a fault touched and that were delivered at an unknown time."""
     sql = (
         "SELECT count(DISTINCT seq) AS n FROM faults_fired"
         " WHERE delivered IS NOT NULL AND late_ns IS NULL"

@@ -118,8 +118,8 @@ class MaskedRows:
     Attributes:
         count: how many values were masked.
         made: the markers that replace the masked values.
-        masked_again: the number of the last row that was masked again, because a later row showed a
-            secret of the rows before; 0 if none was.
+        masked_again: the highest number of a row that was masked again, because a secret in this
+            row was recognized only in a later row; 0 if no row was masked again.
     """
 
     def __init__(

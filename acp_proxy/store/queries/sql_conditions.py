@@ -1,7 +1,8 @@
 """Translates a filter's condition into SQL over coded rows, which have numbers instead of words.
 
-The SQL uses the names of ``frame_rows AS f LEFT JOIN exchanges AS e``. Rows are compared by
-numbers, which is fast. Texts are compared only once, in ``labels``.
+The SQL uses the names of ``frame_rows AS f LEFT JOIN exchanges AS e``. In rows, the SQL
+compares only numbers, which is fast. It compares texts only in ``labels``, which contains each text
+a single time.
 """
 
 from collections.abc import Mapping
