@@ -178,7 +178,7 @@ class Step:
 
     @property
     def key(self) -> tuple[int, int]:
-        """The frame number, and the index in a client's batch (0 without a batch); unique to the step."""
+        """The frame number, and the index in a client's batch or 0; together unique to the step."""
         return self.seq, self.member or 0
 
     @property

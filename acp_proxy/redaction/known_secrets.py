@@ -241,8 +241,8 @@ class HashedSecrets:
     """Secrets that are known only by their hashes.
 
     Args:
-        lines: one line for each secret: its hash, its length, the index in the secret at which four
-            of its characters begin, and these four characters.
+        lines: one line for each secret: its hash, its length, the offset of four neighbouring
+            characters in the secret, and these four characters.
         key: the key of the hashes.
         needles: the words to search for. The four characters of each secret are added.
 

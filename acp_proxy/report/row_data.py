@@ -270,7 +270,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns the sender of a message, and who has to act on it; (None, None) for a line of stderr."""
+    """Returns the sender of a message, and who has to act on it; (None, None) for stderr."""
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value

@@ -147,8 +147,8 @@ class RecordingReader(Rows):
     def masked_again(self) -> int:
         """The highest number of a row that was masked again; 0 if no row was masked again.
 
-        A row is masked again if a secret in this row is recognized only in a later row. So while the recorder
-        runs, the number may grow.
+        A row is masked again if a secret in this row is recognized only in a later row. So while
+        the recorder runs, the number may grow.
         """
         late = 0 if self._tail is None else self._tail.indexer.state.search_before
         return max(late, 0 if self.masked_rows is None else self.masked_rows.masked_again)

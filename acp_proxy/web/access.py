@@ -59,7 +59,7 @@ class Address:
 
     @property
     def is_old(self) -> bool:
-        """Whether the token has ended. A clock that was set back does not end it."""
+        """Whether the token has expired: its time differs from the present by at least 30 days."""
         return abs(time.time() - self.made_at) >= _LASTS_S
 
     def url(self, path: str) -> str:
@@ -90,12 +90,12 @@ def new_address(port: int) -> Address:
 
 
 class AddressFile:
-    """The file with the address of the window on one directory. Only its owner can read it.
+    """The file with the address of the window on one directory. Only the user can read the file.
 
     Args:
         state: the state directory.
         directory: the directory of the recordings.
-        options: the options of the window; with other options, the file is another one.
+        options: the options of the window. Windows with different options have different files.
     """
 
     def __init__(self, state: Path, directory: Path, options: str) -> None:
@@ -106,10 +106,10 @@ class AddressFile:
         in no list of processes."""
 
     def read(self) -> Address | None:
-        """Returns the address, or None.
+        """Returns the address in the file, or None.
 
-        The result is None without a file, if its token has ended, or if somebody else could read or
-        write the file.
+        The result is None if there is no valid file, if the token has expired, or if another user
+        could read or write the file.
         """
         with (
             suppress(OSError, ValueError, TypeError, KeyError),
@@ -122,7 +122,7 @@ class AddressFile:
         return None
 
     def write(self, address: Address) -> None:
-        """Replaces the file.
+        """Writes an address into the file, in place of the old address.
 
         Args:
             address: the address.
@@ -160,19 +160,19 @@ class AddressFile:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    """Opens a file, but neither through a symbolic link nor a pipe that nobody writes."""
+    """Opens a file; refuses a symbolic link, and never waits for a pipe."""
     return os.open(path, flags | system.PLAIN)
 
 
 def _is_private(status: os.stat_result, kind: int) -> bool:
-    """Whether a file has a kind, and only this user can use it."""
+    """Whether a file has a type, such as directory, and only this user can use the file."""
     is_closed = stat.S_IFMT(status.st_mode) == kind and status.st_mode & 0o077 == 0
     return is_closed and status.st_uid == os.getuid()
 
 
 @define
 class Guard:
-    """Answers for each request whether it is allowed.
+    """Decides for each request whether it is allowed.
 
     Attributes:
         log: prints a line.
@@ -182,12 +182,12 @@ class Guard:
     _address: Address
     log: Callable[[str], None]
     _known: tuple[int, int] | None = None
-    """The number of the file, and when it was last changed."""
+    """The inode and the modification time of the address file, when it was read most recently."""
     _noted: set[str] = field(factory=set)
 
     @property
     def address(self) -> Address:
-        """The address with the present token: `--new-token` may have replaced the first one."""
+        """The address with the current token; `--new-token` may have replaced an earlier token."""
         with suppress(OSError):
             status = self._file.path.stat()
             changed = status.st_ino, status.st_mtime_ns
@@ -204,8 +204,8 @@ class Guard:
 
         Args:
             method: the method of the request.
-            path: its path.
-            headers: its headers, by their names in small letters.
+            path: the path of the request.
+            headers: the headers of the request, by their names in small letters.
         """
         address = self.address
         refused = None
@@ -224,10 +224,10 @@ class Guard:
         return refused
 
     def note(self, words: str) -> None:
-        """Logs something once.
+        """Logs an event, unless an event with the same words was logged before.
 
         Args:
-            words: what has happened; the words of few events are different.
+            words: what has happened. All words are kept, so pass only few different words.
         """
         if words not in self._noted:
             self._noted.add(words)
@@ -240,7 +240,7 @@ class Guard:
         return not address.is_old and hmac.compare_digest(given, wanted)
 
     def prove(self, challenge: str) -> str | None:
-        """Returns the proof for a challenge; None if the challenge is not a hexadecimal number.
+        """Returns the proof for a challenge; None if it is too long or not only letters and digits.
 
         Args:
             challenge: the challenge of a page, or of another command.
@@ -259,7 +259,7 @@ def is_data(path: str) -> bool:
 
 
 def _is_link(path: str, headers: Mapping[str, str]) -> bool:
-    """Whether a link leads to a page, such as the link in the opener, whose site is a file."""
+    """Whether a request follows a link to a page. The opener, a local file, has such a link."""
     mode, destination = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
     is_page = path == "/" or path.startswith("/r/")
     return is_page and mode == "navigate" and destination == "document"

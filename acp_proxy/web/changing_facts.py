@@ -1,6 +1,7 @@
-"""Reads the facts about a whole recording again and again while it grows: turns, findings, entries.
+"""Reads the facts about a whole recording (turns, findings, entries) repeatedly while it grows.
 
-One reading takes as long as a report. So it has a reader of its own, and the rows go on meanwhile.
+One reading takes as long as making a report. So the facts have a `RecordingReader` of their own,
+and new rows can be read and sent meanwhile.
 """
 
 import json
@@ -34,8 +35,8 @@ class RecordingFacts(NamedTuple):
     meta: dict[str, Any]
     """The members of ``meta`` that do not depend on blocks of rows."""
     entries: bytes
-    """The index of the entries of the conversation, from the first one that has changed; it is
-    compressed."""
+    """The index of the conversation's entries, compressed. It begins with the first block of
+    entries that differs from the previous reading."""
     last: int
     """The number of the last row that the facts are about."""
 

@@ -60,8 +60,8 @@ class GrowingRows:
         self._cells: list[int] = []
         """The number of the first row in each block of cells."""
         self._lines: list[tuple[int, int]] = []
-        """For each block of lines: the number of its first row, and which piece of this row it
-        has."""
+        """For each block of lines: the number of its first row, and the index of the piece that the
+        block contains of this row's line; 0 if the line is not divided."""
         self._line_rows = self._line_bytes = 0
         self._masked_again = self.reader.masked_again
         self._sum = 0
@@ -131,12 +131,12 @@ class GrowingRows:
         return compressed(*lines)
 
     def _from(self, seq: int, most: int) -> Iterator[Row]:
-        """Yields at most some rows from a number on, but none that no index block has yet."""
+        """Yields at most ``most`` rows from a number on, up to the last row of the index blocks."""
         rows = islice(self.reader.rows(EVERYTHING, seq - 1), most)
         return takewhile(lambda row: row["seq"] <= self.last, rows)
 
     def _line(self, row: Row, piece: int) -> bytes:
-        """Returns the line of a row, or of a large line one piece of `PAYLOAD_BYTES`."""
+        """Returns the line of a row; only one piece of a line larger than `PAYLOAD_BYTES`."""
         data = row["data"].encode() if "raw" not in row else row["raw"]
         start, end = piece * PAYLOAD_BYTES, (piece + 1) * PAYLOAD_BYTES
         if "raw" not in row or not is_excerpt(row):
@@ -152,9 +152,9 @@ class GrowingRows:
     def continues(self, earlier: "GrowingRows") -> bool:
         """Continues after the rows of an earlier reading of the recording, if they are unchanged.
 
-        The files may be others: a recorder, or a reader after its end, moves rows from one file to
-        another. Later rows may have changed earlier ones, for instance by a secret. The columns
-        that a page derives from later rows do not count.
+        The rows may be in another file now, since a recorder, or a reader after the recorder's end,
+        moves rows. A row may have changed because of a later row, for instance if the later row
+        shows a secret. Columns that a page derives from later rows are not compared.
 
         Args:
             earlier: the earlier reading.
@@ -175,7 +175,7 @@ class GrowingRows:
 
 
 def _added(checksum: int, row: Row, parts: ReportRow) -> int:
-    """Returns a checksum of rows, with a further row."""
+    """Adds a row to a checksum of rows, and returns the new checksum."""
     own, shared, cells, data, is_joined, _ = parts
     values: list[Any] = [own, shared[: _ANSWERED.start], shared[_ANSWERED.stop :], cells, is_joined]
     if row["kind"] != "request":

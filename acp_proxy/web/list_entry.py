@@ -21,14 +21,15 @@ _PROMPT = 200
 
 
 def list_entry(path: Path, *, unredacted: bool) -> dict[str, Any]:
-    """Returns what the list shows of a recording.
+    """Returns what the list shows about a recording.
 
     Args:
         path: the recording.
         unredacted: whether secrets are shown.
 
     Returns:
-        The object of ``acp-proxy list --json``, with further members. Most are words to show.
+        The object of ``acp-proxy list --json``, with further members. Most of the further
+        members are texts to show.
     """
     (entry,) = listed([path], unredacted=unredacted)
     words = _unreadable() if entry.recording is None else _words(entry, entry.recording)

@@ -1,4 +1,4 @@
-"""Sends one recording to one page: rows as they come, facts and waits soon after."""
+"""Sends one recording to one page: its rows, the facts about it, and who has to act."""
 
 import json
 import math
@@ -26,18 +26,18 @@ from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
 _POLL_S, _REST_S = 0.1, 1.0
-"""The time between two looks at a recording that grows, and at any other recording."""
+"""Seconds between two checks of a recording: `_POLL_S` while its recorder runs, else `_REST_S`."""
 _WAITS_S = 0.4
-"""The shortest time after which a growing recording is asked again who has to act."""
+"""The shortest time, in seconds, between two computations of who has to act."""
 _LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 5.0
-"""The time between two readings of the facts: at least `_LEAST_S`, or `_FLOOD_S` if rows come fast,
-and at least `_SHARE` times as long as the last reading took. It is over at the end of the
-recording."""
+"""The pause between two readings of the facts, in seconds: `_LEAST_S`, or `_FLOOD_S` if rows come
+fast, but at least `_SHARE` times the duration of the latest reading. If the recording is opened
+again, for example after its recorder has ended, the pause ends early."""
 _OLD_S, _OLD_SHARE = 10.0, 300
-"""Without new rows, the facts about a running recording are read again after this time, since
-silences grow. It is at least `_OLD_SHARE` times as long as the last reading took."""
+"""The seconds after which the facts about a running recording are read again without new rows,
+since silences grow. The time is at least `_OLD_SHARE` times the duration of the latest reading."""
 _FAST = 150
-"""The number of new rows in one look, from which on rows come fast."""
+"""If one check finds more new rows than this, rows come fast."""
 _UNKNOWN: dict[str, Any] = {
     "payloads": True, "entries": 0, "images": [], "filter": "", "turn": None, "stats": {},
     "waterfalls": [], "known_labels_complete": True, "last_turn": 0, "pauses": [], "facts": [],
@@ -48,7 +48,7 @@ _numbers = count(1)
 
 
 class LivePage:
-    """One open page with a recording: a response of the server, which lasts as long as the page.
+    """An open page that shows a recording: a response of the server, which ends with the page.
 
     Args:
         path: the recording.
@@ -63,20 +63,21 @@ class LivePage:
         """The `GrowingRows`, as soon as the recording is open."""
         self._facts: ChangingFacts | None = None
         self._news: RecordingFacts | None = None
-        """RecordingFacts that were read, but not yet sent."""
+        """The latest facts that were read but not sent yet."""
         self._outdated = trio.Event()
-        """Set, and made anew, when the facts have to be read without the earlier ones."""
+        """Set when the facts have to be read anew by a new reader; then replaced by a new event."""
         self._is_closed = self._is_fast = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._use_of_rows, self._use_of_facts = Lock(), Lock()
-        """Held by threads that read, even if nobody waits for their results any more."""
+        """Held by a thread while it reads rows or facts, even if the page has been closed."""
         self._grown, self._woken = trio.Event(), trio.Event()
-        """Set when the facts are older than the rows, and when there are new facts."""
+        """`_grown` is set when there are rows that the facts do not include; `_woken` is set when
+        there are new facts."""
         self._send: Send
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves the page until it is closed, or the recording is gone."""
+        """Serves the page until the page is closed or the recording is gone."""
         self._send = send
         self._pages[self._number] = self
         try:
@@ -95,7 +96,7 @@ class LivePage:
             nursery.cancel_scope.cancel()
 
     def _close(self) -> None:
-        """Closes the recording, once no thread reads it any more."""
+        """Closes the recording as soon as no thread reads it any more."""
         with self._use_of_rows:
             if self._rows is not None:
                 self._rows.reader.close()
@@ -115,7 +116,7 @@ class LivePage:
         return data
 
     async def _read(self, work: Callable[[], Any]) -> Any:
-        """Runs a function that reads rows in a thread. No other such function runs meanwhile."""
+        """Runs, in a thread, a function that reads rows; only one such function runs at a time."""
         async with self._reading:
             return await _in_thread(self._use, work)
 
@@ -155,7 +156,7 @@ class LivePage:
                 await self._record("moved", to=name_of(moved))
 
     def _open(self, earlier: GrowingRows | None) -> tuple[GrowingRows, bool]:
-        """Opens the recording; also returns whether the rows that were sent are still right."""
+        """Opens the recording. Also returns whether the rows that were sent are unchanged."""
         rows = GrowingRows(self._path, unredacted=self._unredacted)
         if self._is_closed:
             rows.reader.close()
@@ -170,7 +171,7 @@ class LivePage:
         return None
 
     async def _begin(self, *, is_first: bool) -> None:
-        """Begins with the first row; a page that has rows forgets them."""
+        """Begins with the first row. If the page already has rows, makes the page forget them."""
         self._facts = None
         self._read_facts_anew()
         if not is_first:
@@ -178,7 +179,7 @@ class LivePage:
         reader = self._rows.reader
         recording = reader.recording
         self._members = -1
-        """How many messages of batches the page knows of."""
+        """The number of batches whose messages were sent to the page; -1 before any message."""
         has_times = recording.knows("durations")
         summary = {"recording": converter.unstructure(recording), "live": reader.live}
         meta = {
@@ -200,14 +201,14 @@ class LivePage:
         await self._send_meta(meta)
 
     def _read_facts_anew(self) -> None:
-        """Reads the facts without the earlier ones; blocks of the earlier ones stay meanwhile."""
+        """Has the facts read anew. Until then, the page can get blocks of the old facts."""
         self._news = None
         self._outdated.set()
         self._outdated = trio.Event()
         self._grown.set()
 
     async def _follow(self, state: list[tuple[str, int, int, int]]) -> None:
-        """Sends the rows and facts of a recording, until it ends, or its files change afterwards.
+        """Sends rows and facts until the recorder ends or, without recorder, the files change.
 
         Args:
             state: the state of the files before they were opened.
@@ -238,12 +239,12 @@ class LivePage:
                 await self._woken.wait()
 
     async def _again(self) -> None:
-        """Sends all rows again, since some have changed."""
+        """Sends all rows again, since some rows have changed."""
         await self._read(self._rows.begin)
         await self._begin(is_first=False)
 
     async def _send_rows(self) -> bool:
-        """Sends all rows that are there now; returns whether there were any."""
+        """Sends all rows that were not sent yet; returns whether there were any."""
         known = self._rows.last
         while (block := await self._read(self._rows.next_block)) is not None:
             await self._record("index", block)
@@ -255,7 +256,7 @@ class LivePage:
         return bool(self._rows.last > known)
 
     async def _send_news(self) -> None:
-        """Sends new facts, once all rows that they are about were sent."""
+        """Sends the new facts, if there are any and all rows that they are about were sent."""
         news = self._news
         if news is None or news.last > self._rows.last:
             return
@@ -264,7 +265,7 @@ class LivePage:
         await self._record("entries", news.entries)
 
     async def _send_meta(self, facts: dict[str, Any]) -> None:
-        """Sends the counts of the rows so far, and facts. The page keeps what is not sent."""
+        """Sends facts, and counts of the rows so far. The page keeps its other facts."""
         counts = self._rows.columns.counts()
         members = len(counts["members"])
         if members == self._members:
@@ -274,7 +275,7 @@ class LivePage:
         await self._record("meta", compressed(encode_json(meta)))
 
     async def _keep_facts(self) -> None:
-        """Reads the facts again whenever there are new rows, but not all the time."""
+        """Reads the facts when there are new rows, or the facts are old; pauses after each reading."""
         outdated, took = self._outdated, 0.0
         while True:
             is_live = self._rows is not None and self._rows.reader.live
@@ -319,5 +320,5 @@ def _log_size(path: Path) -> int | None:
 
 
 async def _in_thread(work: Callable[..., Any], *values: Any) -> Any:
-    """Calls a function in a thread. If the page is closed, the result is not waited for."""
+    """Calls a function in a thread. If the page is closed, does not wait for the result."""
     return await trio.to_thread.run_sync(work, *values, abandon_on_cancel=True)

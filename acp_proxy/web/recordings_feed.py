@@ -20,10 +20,12 @@ from acp_proxy.store.files.side_files import SHARED_MEMORY, SUFFIXES
 _LOOK_S = 1.0
 """The time between two looks at the directory, in seconds."""
 _SHARE = 20
-"""A recording that changes all the time is read again after this multiple of the time it took."""
+"""A changed recording is read again only after a pause: this many times the duration of its latest
+reading."""
 _REST_S, _REST_SHARE, _LONGEST_REST_S = 2.0, 200, 10.0
 """A running recording that does not change is also read again, since waits grow and recorders die:
-after `_REST_S`, or after `_REST_SHARE` times the time it took, but at most `_LONGEST_REST_S`."""
+after `_REST_S` seconds, or after `_REST_SHARE` times the duration of its latest reading if this is
+longer, but at the latest after `_LONGEST_REST_S` seconds."""
 _TOGETHER = 10
 """The largest number of recordings in one line."""
 
@@ -42,7 +44,8 @@ def named(directory: Path, other: Path | None) -> dict[str, Path]:
 
     Args:
         directory: the directory.
-        other: a recording outside of the directory; it hides a recording of the same name.
+        other: a recording outside of the directory; it hides a recording of the directory with the
+            same name.
     """
     every = {name_of(path): path for path in paths(directory)}
     return every if other is None else {**every, name_of(other): other}
@@ -67,16 +70,16 @@ def state_of(path: Path) -> list[tuple[str, int, int, int]]:
 
 
 class _Reading(NamedTuple):
-    """The last reading of a recording."""
+    """The latest reading of a recording."""
 
     state: Any
-    """The numbers, sizes and times of its files."""
+    """The state of the recording's files; see `state_of`."""
     at: float
-    """When it may be read again if it changes."""
+    """When the recording may be read again if its files change, on the monotonic clock."""
     rest_until: float
-    """When it is read again if it does not change."""
+    """When the recording is read again if its files do not change, on the monotonic clock."""
     digest: bytes
-    """A digest of its entry in the list."""
+    """A digest of the recording's entry in the list."""
 
 
 class RecordingsFeed:
@@ -100,7 +103,7 @@ class RecordingsFeed:
         self._directory, self._other, self._describe = directory, other, describe
         self._unredacted = unredacted
         self._known: dict[str, _Reading] = {}
-        """The last reading of each recording, by its name."""
+        """The latest reading of each recording, by the name of the recording."""
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yields lines of JSON without end."""
@@ -125,7 +128,7 @@ class RecordingsFeed:
             await trio.sleep(_LOOK_S)
 
     def _changed(self) -> tuple[set[str], list[tuple[Path, Any]]]:
-        """Returns the names of all recordings, and those that have changed: running ones first."""
+        """Returns the names of all recordings, and which to read now: running recordings first."""
         every = named(self._directory, self._other)
         now, changed = time.monotonic(), []
         for name, path in every.items():
@@ -137,7 +140,7 @@ class RecordingsFeed:
         return {*every}, changed
 
     async def _entry(self, path: Path, state: Any) -> dict[str, Any] | None:
-        """Reads a recording; returns None if the list shows the same as before."""
+        """Reads a recording, and returns its entry in the list if the entry has changed."""
         name, began = name_of(path), trio.current_time()
         entry = await trio.to_thread.run_sync(self._describe, path, abandon_on_cancel=True)
         took_s, now = trio.current_time() - began, time.monotonic()

@@ -1,7 +1,7 @@
-"""Serves the live window on the loopback interface: one page, and what it asks for.
+"""Serves the live window on the loopback interface: one page, and the data that the page requests.
 
-Recordings are only read. A search, a comparison and a saved copy are the outputs of commands that
-run beside the server, so that a long one does not stop the others.
+Recordings are only read. A search, a comparison and a saved copy are the outputs of commands in
+other processes, so that a long search does not delay other requests.
 """
 
 import json
@@ -48,7 +48,7 @@ class WindowOptions:
     directory: Path
     """The directory with the recordings."""
     other: Path | None = None
-    """A recording outside of the directory that the user has named."""
+    """A recording that the user has named, and that is outside of the directory."""
     unredacted: bool = False
 
 
@@ -65,7 +65,7 @@ class WindowApp:
     _streams: int = 0
 
     def app(self) -> Any:
-        """Returns the application, whose requests pass the guard first."""
+        """Returns the application; the guard examines each request first."""
         answers = {
             "/": self.shell, "/r/{name:path}": self.shell, "/proof": self.proof,
             "/api/recordings": self.recordings, "/api/live": self.live, "/api/block": self.block,
@@ -104,7 +104,7 @@ class WindowApp:
         return guarded
 
     async def shell(self, _request: Request) -> Response:
-        """Answers with the page, which has no data: it asks for them with its token."""
+        """Answers with the page. Its script then requests the data, with the token."""
         return Response(window_page(), headers=HEADERS, media_type="text/html")
 
     async def proof(self, request: Request) -> Response:
@@ -115,7 +115,7 @@ class WindowApp:
         return Response(json.dumps({"proof": proof}), headers=HEADERS, media_type=_JSON)
 
     async def recordings(self, _request: Request) -> Any:
-        """Answers with the list of recordings, and later with each change of it."""
+        """Answers with the list of recordings, and then with each change of the list."""
         options = self.options
         feed = RecordingsFeed(
             options.directory, options.other, self.describe, unredacted=options.unredacted
@@ -128,7 +128,7 @@ class WindowApp:
         return LivePage(path, self._pages, unredacted=self.options.unredacted)
 
     async def block(self, request: Request) -> Response:
-        """Answers with a block of cells, lines, entries or an image of an open page."""
+        """Answers with a block of an open page: cells, lines, entries or an image."""
         page = self._pages.get(request.query_params.get("stream", ""))
         name = request.query_params.get("name", "")
         if page is None or not _BLOCK.fullmatch(name):
@@ -221,7 +221,7 @@ async def _serve(window: WindowApp, listener: socket.socket) -> None:
 
 
 async def _interrupted() -> None:
-    """Waits for Ctrl-C. A program that was started to ignore it, such as a job, ignores it."""
+    """Waits for Ctrl-C. If the process was started with SIGINT ignored, never returns."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         await trio.sleep_forever()
     # Hypercorn would lose an exception that Ctrl-C raises while it answers a request.

@@ -18,10 +18,10 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "content-security-policy": "frame-ancestors 'none'",
 }
-"""Headers of all answers. The page itself contains the rest of the policy."""
+"""Headers of all answers. The other parts of the content security policy are in the page itself."""
 _PIECE = 1 << 16
 _LAST_WORDS = 4_000
-"""How much of the messages of a failed command is kept, in bytes."""
+"""How many bytes from the end of a command's stderr are kept, in case the command fails."""
 
 
 class BrokenOff(Exception):
@@ -91,7 +91,7 @@ class Lines:
 
 @frozen
 class CommandOutput:
-    """An answer with what an ``acp-proxy`` command prints. The command ends with the request."""
+    """An answer with the output of an ``acp-proxy`` command. The command ends with the answer."""
 
     words: Sequence[str]
     """The command and its arguments."""
@@ -100,7 +100,7 @@ class CommandOutput:
     """The exit codes with which the output is complete."""
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends the output. If the command fails before it prints, sends its last line."""
+        """Sends the output; if the command fails without output, the last line of its stderr."""
         arguments = [sys.executable, "-P", "-m", "acp_proxy", *self.words]
         process = await trio.lowlevel.open_process(
             arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE

@@ -77,7 +77,7 @@ def read_header(line: bytes, path: Path) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command: a list, or the stored JSON text if a list would not restore it."""
+    """Returns the agent's command: a list, or the stored text if a list cannot restore it."""
     argv = recording.words
     try:
         _encode(argv)

@@ -257,7 +257,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes an event's data: as a JSON object, or as a string if an object would not restore it."""
+    """Writes an event's data: as a JSON object, or as a string if an object cannot restore it."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}

@@ -181,7 +181,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """Returns the line of a frame from ``schema``, or else from ``main``; with newline if ``whole``."""
+    """Returns the line of a frame in ``schema``, or else in ``main``; with newline if ``whole``."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):

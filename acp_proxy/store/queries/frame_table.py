@@ -251,7 +251,7 @@ class FrameTable:
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Yields frames that may match a filter, with numbers above ``after``; the caller tests them."""
+        """Yields the frames beyond ``after`` that may match a filter; the caller tests each."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

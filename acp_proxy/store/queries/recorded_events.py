@@ -66,7 +66,7 @@ def is_peer_leaving(event: RecordedEvent) -> bool:
 
 
 def gave_up_at(rows: Rows) -> int | None:
-    """Returns the number of the ``signal`` event with which the client gave up on the agent."""
+    """Returns the number of the ``signal`` event of a client that gave up on the agent, or None."""
     return next((e.seq for e in events(rows, "signal") if e.data.get("reason") == GAVE_UP), None)
 
 
