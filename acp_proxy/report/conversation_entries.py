@@ -84,7 +84,7 @@ class ConversationEntries:
             yield f"g{number}", self._images[encoded].data
 
     def counts(self) -> dict[str, Any]:
-        """Returns the members of ``meta`` that describe the blocks, after `parts` has ended."""
+        """Returns the members of ``meta`` about the blocks; call it when `parts` has ended."""
         shown = [self._images[encoded] for encoded in self._shown]
         sizes = [[image.type, image.width, image.height] for image in shown]
         return {"entries": len(self._index), "images": sizes}

@@ -228,7 +228,7 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields recorded permission requests, none twice; those with more equal keys come first."""
+        """Yields recorded permission requests, none twice; those with the most equal keys first."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)
