@@ -275,7 +275,7 @@ class LivePage:
         await self._record("meta", compressed(encode_json(meta)))
 
     async def _keep_facts(self) -> None:
-        """Reads the facts when there are new rows, or the facts are old; pauses after each reading."""
+        """Reads the facts when there are new rows or the facts are old, with pauses."""
         outdated, took = self._outdated, 0.0
         while True:
             is_live = self._rows is not None and self._rows.reader.live
