@@ -69,7 +69,8 @@ Fact = Literal[Lost, "directions", "durations"]
 ``directions`` is known if no direction was inferred. ``durations`` (the times between frames) is
 known if each frame has its own time.
 
-The other facts are the names in `Lost`. If they are known, these conclusions are possible:
+The other facts are the names in `Lost`. If the facts before a colon are known, the sentence after
+the colon is true:
 
 - ``middle``: nothing was sent between two neighbouring frames.
 - ``middle`` and ``ending``: a request without a recorded answer was not answered.

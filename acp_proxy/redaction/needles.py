@@ -137,7 +137,7 @@ class GrowingNeedles:
         return matches
 
     def _settle(self) -> None:
-        """Makes an automaton of the words added since the last search, if there are such words.
+        """Makes an automaton of the words added since the latest search, if there are such words.
 
         Otherwise counts the search. After more searches than there are words, all automata are
         merged.

@@ -73,8 +73,9 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """The latest search in later pieces: the end of the text, how many characters after this
-        end were decided, and how many secrets were known. A new secret makes the result invalid."""
+        """The latest search in later pieces: the end of the text, for how many characters after
+        this end the search decided what to mask, and how many secrets were known then. A new secret
+        makes the result invalid."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
@@ -155,7 +156,7 @@ class TextStreams:
         return own
 
     def _decided_after(self, stream: StreamEnd) -> int:
-        """Returns the number of characters after a text that an earlier search has decided."""
+        """Returns for how many characters after a text an earlier search decided what to mask."""
         latest, size, known = self._decided
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 

@@ -16,7 +16,7 @@ from acp_proxy.diff.diff_result import Change, DiffEntry, Field
 from acp_proxy.report.facts import Shortened
 
 _BESIDE_PLACES = 100
-"""The most characters of a message's preview if its differing places are shown below it."""
+"""The most characters in the preview of a message if its differing places are shown, too."""
 WORDS = {
     Change.CHANGED: ("~", "changed"),
     Change.ONLY_A: ("−", "only in A"),

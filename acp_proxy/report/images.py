@@ -30,7 +30,7 @@ _SIGN = b'"image'
 """A text that each message with an image contains: the start of ``"image"`` or ``"image/png"``."""
 _TYPES = ("type", "mimeType", "mediaType", "media_type")
 _SIZED = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
-"""The markers of the segments of a JPEG that contain its size."""
+"""The markers of those segments of a JPEG that contain the size of the image."""
 
 Sizes = Iterator[tuple[int, int]]
 """Widths and heights in pixels, each pair from one place in the data of an image."""

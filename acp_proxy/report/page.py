@@ -87,7 +87,7 @@ def _end(made: Assets, script: str, blocks: Iterable[DataBlock] = ()) -> Iterato
 
 @functools.cache
 def window_page() -> bytes:
-    """Returns the page of the live window. It has no data; its script asks the server for them.
+    """Returns the page of the live window. The page's script requests all data.
 
     The page opens comparisons that the server has made, so the policy allows the script and the
     style of a comparison, too.

@@ -84,13 +84,13 @@ class Prober:
     Args:
         start: starts the agent; called several times.
         tell: receives a few words about each probe before the probe is played.
-        dialect: the dialect to begin with. It changes to the version that the agent answers.
+        dialect: the dialect to begin with. It changes if the agent answers with another version.
         prompts: two texts: of a prompt whose turn ends, and of a prompt whose turn is cancelled.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:
         results: the verdict on each probe, by the probe's id.
-        stderr: the last bytes that the agent wrote to stderr since its last start.
+        stderr: the last bytes that the agent wrote to stderr since its latest start.
         is_mute: whether the agent did not answer ``initialize`` in time.
         left_behind: processes that still ran after the end of their agent, and were then ended.
     """

@@ -62,7 +62,8 @@ class Trial:
         start: starts the agent; receives the signals that stop acp-proxy.
         screen: shows the conversation, and supplies the prompts.
         policy: who decides what the agent may do.
-        forms: the messages of the first dialect; replaced if the agent answers another version.
+        forms: the messages of the dialect to begin with; replaced if the agent answers with another
+            version.
         servers: the commands of the MCP servers of the session.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 

@@ -1,7 +1,7 @@
 """Decides which requests the live window answers: those of its own page, with the token.
 
-A page of another origin, a host name that leads to this machine, and a program that took the port
-are kept out. `docs/commands/web.md` lists the rules.
+Requests from pages of another origin are refused, as are requests to any other host name. A page
+can find out whether another program has taken the port. `docs/commands/web.md` lists the rules.
 """
 
 import hmac

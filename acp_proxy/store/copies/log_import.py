@@ -279,8 +279,8 @@ class _Connection:
     def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
         """Writes the row of the recording after the last entry, and closes the database.
 
-        The database is closed at once: a log may contain more connections than a process can have
-        open files.
+        The database is closed immediately: a log may contain more connections than a process can
+        have open files.
 
         Args:
             name: the name of the recording.

@@ -99,8 +99,8 @@ def has_journal(path: Path) -> bool:
 def needs_no_side_file(path: Path) -> bool:
     """Whether a database can be read as if it had no side files; SQLite then changes no such file.
 
-    True if the database requires a write-ahead log, but the log is missing, or a foreign file has
-    the log's name.
+    True if the database requires a write-ahead log, but this log is missing, or a foreign file has
+    the name of this log.
     """
     if _has_wal(path):
         return False

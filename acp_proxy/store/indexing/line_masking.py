@@ -105,8 +105,8 @@ class Masking:
             stream: the stream that the line was read from.
             raw: the bytes of the line without the newline.
             message: the parsed line; None on stderr.
-            number: the number of the line in the chunk, from 1; None for the last line of its
-                stream.
+            number: the number of the line in the chunk, from 1; None for an unfinished line at the
+                end of its stream.
 
         Raises:
             NotYet: the masking depends on later lines that are not written yet.
@@ -204,7 +204,8 @@ def read_line(
         stream: the stream of the line.
         line: the place of the line in the log.
         raw: the bytes of the line, if the caller has them.
-        number: the number of the line in its chunk, from 1; None for the last line of a stream.
+        number: the number of the line in its chunk, from 1; None for an unfinished line at the end
+            of its stream.
 
     Raises:
         NotYet: the masking depends on later lines that are not logged yet.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # The filter grammar is imported only if there is a filter, so that a summary starts sooner.
 
 _FIRST, _LATER = 64, 1024
-"""How many numbers are fetched at a time: few at first, to return the first frame at once."""
+"""How many numbers are fetched at a time: few at first, so that the first frame comes soon."""
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
 _OF_EXCHANGE = (
     "e.request_seq, e.response_seq, e.latency_ns,"

@@ -27,7 +27,7 @@ from acp_proxy.store.tables.schema import NEWLINE_CODES, STREAMS
 from acp_proxy.store.tables.views import MASKED, MASKED_LINES, first_place
 
 _TOGETHER = 16
-"""How many lines are searched at once."""
+"""How many lines are searched together."""
 _TABLES = (
     "frame_rows (seq INTEGER PRIMARY KEY, raw BLOB)",
     "events (seq INTEGER PRIMARY KEY, data TEXT)",
