@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from acp_proxy.store.reader import RecordingReader
 from tests.browser.truth import told
 from tests.browser.watching import WIDE, Visit
+from tests.support.hanging_chat import hanging_chat
 from tests.support.live_window import serve_window
 from tests.support.log_writer import LogWriter, handshake, request, result, text, update
 
@@ -227,6 +229,61 @@ def test_a_killed_recorder_ends_the_chat_of_a_page(page: Page, live_window: Live
         seqs = [row["seq"] for row in reader.rows()]
     page.wait_for_function(HAS_ROWS, arg=len(seqs))
     assert page.evaluate(SEQS) == seqs
+
+
+HIDE = """(isHidden) => {
+  Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+NOTED = """window.noted = [];
+window.Notification = class {
+  static permission = "granted";
+  constructor(title, { body }) { window.noted.push([title, body]); }
+};"""
+
+
+def test_a_hidden_tab_shows_all_rows_when_it_is_seen_again(
+    page: Page, live_window: LiveWindow
+) -> None:
+    """A hidden tab of the live window draws nothing, and has each row once when it is seen again.
+
+    Its bar goes on, so that the title says who is waited for.
+    """
+    steps = written(live_window.directory / "chat.db")
+    next(steps)
+    page.goto(live_window.page("chat.db", "view=list"))
+    page.wait_for_function(HAS_ROWS, arg=5)
+    page.evaluate(HIDE, True)
+    shown = page.evaluate(ROWS)
+    next(steps)
+    page.wait_for_function("() => document.title.startsWith('call ')")
+    assert page.evaluate(ROWS) == shown
+    page.evaluate(HIDE, False)
+    page.wait_for_function(HAS_ROWS, arg=10)
+    assert len([*steps]) == 1
+    page.wait_for_function(IS_OVER)
+    assert page.evaluate(SEQS) == [*range(1, page.evaluate(ROWS) + 1)]
+
+
+def test_a_hang_is_seen_in_bar_title_icon_and_notification(
+    page: Page, live_window: LiveWindow
+) -> None:
+    """If an agent is silent for too long, its page says so in red, in the title, and once aloud."""
+    page.add_init_script(NOTED)
+    with hanging_chat(live_window.directory / "chat.db") as chat:
+        page.goto(live_window.page("chat.db"))
+        page.wait_for_function("() => window.noted.length > 0")
+        page.locator("#bar[data-tone=trouble] .wait.trouble").wait_for()
+        assert re.search(r"silent \d+ s|silent \d min", page.title())
+        page.wait_for_function("() => document.title.startsWith('✗ 1 · silent')")
+        icon = page.locator("#icon")
+        assert icon.get_attribute("href") == icon.get_attribute("data-trouble")
+        chat.to_client(result(2, stopReason="end_turn"))
+        page.locator("#bar[data-tone=good]").wait_for()
+        assert icon.get_attribute("href") == icon.get_attribute("data-good")
+    ((name, words),) = page.evaluate("() => window.noted")
+    assert name == "chat.db"
+    assert re.fullmatch(r"agent silent .*, prompt #6 open", words)
 
 
 def test_three_chats_in_three_tabs(browser: Browser, live_window: LiveWindow) -> None:
