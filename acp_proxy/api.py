@@ -90,7 +90,7 @@ class OpenRecording:
         return self._reader.warning
 
     def refresh(self) -> None:
-        """Reads what was recorded since the last call; fast if nothing was recorded."""
+        """Reads what was recorded since the previous reading; fast if nothing was recorded."""
         self._reader.refresh()
 
     def frames(self, chosen: str = "") -> Iterator[RecordedFrame]:
@@ -180,8 +180,8 @@ class OpenRecording:
         """Yields the tool calls, in the order of their first frames.
 
         Args:
-            chosen: a filter of frames; a tool call is yielded, with all its frames, if a frame
-                matches.
+            chosen: a filter of frames. A tool call is yielded, with all its frames, if at least one
+                of its frames matches.
         """
         from acp_proxy.explain.show.summary_values import REJECTED
         from acp_proxy.explain.transcript.entries import EntryKind
@@ -239,7 +239,7 @@ class OpenRecording:
             raise
 
     def _entries(self, chosen: str) -> "Iterator[tuple[TranscriptSection, TranscriptEntry]]":
-        """Yields the entries of the transcript, with full texts, each with its section."""
+        """Yields each entry of the transcript, with its section. Texts of entries are not cut."""
         from acp_proxy.explain.transcript.entries import FULL, TranscriptEntry
         from acp_proxy.explain.transcript.transcript import TranscriptReader
         from acp_proxy.recording.filters import parse

@@ -48,7 +48,7 @@ def _start_recording() -> None:
 
 
 def _block_signals() -> None:
-    """Blocks the signals that end a replay. The replay unblocks the signals once it can report."""
+    """Blocks the signals that end a replay, until the replay is able to write its report."""
     try:
         from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
     except ImportError:  # on Windows

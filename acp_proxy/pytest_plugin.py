@@ -55,7 +55,7 @@ class _AgentCheck:
         self.has_failed_late = False
 
     def can_wait(self) -> bool:
-        """Whether the check can wait, since another fixture may still end the agent."""
+        """Whether the check has to be put off, because another fixture may still end the agent."""
         runs = self.agent.runs
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 

@@ -152,7 +152,7 @@ def _rarest(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair
 
 
 def _at_once(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Pairs the n-th occurrence of an item in A with the n-th in B; drops pairs out of order."""
+    """Pairs the n-th occurrence of an item in A with the n-th in B; drops pairs that cross."""
     in_a, in_b = _places(a, range_a), _places(b, range_b)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))

@@ -52,7 +52,7 @@ KEPT_CONTENTS = 64 << 20
 
 # Numbers.
 SAFE_NUMBER = 1 << 53
-"""The smallest number that a tool may change if the tool reads JSON numbers as doubles."""
+"""The smallest integer that a tool could change by reading JSON numbers as doubles."""
 LAST_NUMBER = (1 << 63) - 1
 """The largest number in a database column; the number of a frame is always lower."""
 
@@ -97,7 +97,7 @@ LONG_LIST = 1000
 
 # Entries in memory.
 CANDIDATES = 50
-"""The most messages that are compared to find the most similar messages."""
+"""The most recorded messages that are compared with a live message to find similar ones."""
 REMEMBERED = 1000
 """The most entries of a table, such as the sessions or the divergences, that are remembered."""
 CACHED = 4096

@@ -11,7 +11,7 @@ _MAGIC = frozenset("*?[")
 
 
 def names_several(word: str) -> bool:
-    """Whether a word may name several recordings: a directory, a pattern or a shared path."""
+    """Whether a word may name many recordings: it is a directory, a pattern or a shared path."""
     if word == "-" or not os.path.lexists(word):
         return word.startswith(SHARED) or not _MAGIC.isdisjoint(word)
     return os.path.isdir(word)  # noqa: PTH112

@@ -32,7 +32,7 @@ class Job:
             batch.
         output: the file or directory for the recording of the new run. None for the usual
             directory, or if nothing is recorded.
-        keeps_clean: whether to keep the recording of a new run without problems.
+        keeps_clean: whether to keep the recording of the new run even if the run had no problems.
         digest: a hash of the command, its options and the files; see `digest_of`.
         recording: the name of the recording in the results: its path as the user gave it.
         path: the path of the recording on this machine.

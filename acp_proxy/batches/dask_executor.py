@@ -71,7 +71,7 @@ class DaskExecutor:
 
     @property
     def threads(self) -> int:
-        """The number of threads in the cluster, as it was at the last connection."""
+        """The number of threads in the cluster; without a connection, the last known number."""
         if self._client.status == "running":
             self._threads = sum(self._ask(self._client.nthreads).values())
         return self._threads
@@ -140,7 +140,7 @@ class WorkersLost(Exception):
 
 
 async def _reach(address: str) -> None:
-    """Tries to connect once, since a Dask client would print errors if it failed to connect."""
+    """Tests whether the scheduler can be reached: a Dask client would print its failed attempts."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 
@@ -184,7 +184,7 @@ def answer(version: str, shipment: bytes) -> bytes | str:
 def _surplus_of(worker: Any) -> Callable[[], bool]:
     """Returns a function that tells whether the task of this thread is no longer needed.
 
-    The function returns True if nobody waits for the task, or if the worker leaves.
+    The function returns True if nobody waits for the task, or if the worker leaves the cluster.
     """
     key = thread_state.key
 

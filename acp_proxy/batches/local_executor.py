@@ -31,7 +31,8 @@ _AHEAD = 2
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""Held by a thread that starts or reaps a process: `multiprocessing` allows only one at a time."""
+"""Held by a thread that starts or reaps a process. No two threads may do this at the same time,
+since `multiprocessing` does not allow it."""
 
 
 class LocalExecutor:

@@ -122,7 +122,7 @@ def _from_bytes(data: bytes) -> Any:
 
 
 def _with_place(word: str, places: Mapping[str, str]) -> str:
-    """Returns an option; if it names a file of the job, with this file's path on this machine."""
+    """Returns an option; replaces the path of a file of the job by the path on this machine."""
     option, equals, path = word.partition("=")
     place = places.get(str(Path(path))) if equals and path else None
     return word if place is None else f"{option}={place}"

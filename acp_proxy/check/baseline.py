@@ -155,7 +155,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def fingerprint(finding: Finding) -> str:
-    """Returns a hash of a finding. Equal findings of two runs have equal hashes."""
+    """Returns a hash of a finding without the ids, paths and numbers in its text."""
     parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 

@@ -166,7 +166,7 @@ def dialect_name(dialect: str | None) -> str:
 
 
 def not_offered(what: str, capability: str, side: str) -> str:
-    """Returns a sentence: a side lacks a capability that a message requires.
+    """Returns a sentence which says that a side lacks a required capability.
 
     Args:
         what: the method, or anything else, that requires the capability.

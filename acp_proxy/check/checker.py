@@ -60,8 +60,8 @@ class Checker(Listener):
         reader: the recording.
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        messages: the pass over the messages that the checker shares with other listeners; None for
-            a new pass.
+        messages: a pass over the messages, which may have other listeners, too; None for a new
+            pass.
         most: the largest number of frames to check; None for all. If frames remain, rules about the
             end of the conversation are not checked.
     """

@@ -45,8 +45,8 @@ class Registered(NamedTuple):
     """Whether the function receives only undefined messages: methods that the dialect does not
     define for this direction and kind of message, and undefined kinds of updates."""
     when: Condition | None = None
-    """The function is called only if this condition is true; None to call it always. The condition
-    is evaluated once for all functions that share it."""
+    """The function is called only if this condition is true; None to call it always. Functions with
+    the same condition share one evaluation for each message."""
 
 
 BY_TRIGGER: dict[tuple[str, str], list[Registered]] = {}
@@ -79,7 +79,7 @@ def rule(
     - "odd line": lines that are not one message, such as invalid JSON, blank lines and batches;
     - "odd object": JSON objects, also in batches, that are not `CheckedMessage.is_plain`;
     - "message": all messages, including each message of a batch;
-    - "last": messages that do not match their type, after all other functions.
+    - "last": messages that do not match their type; the function is called after all others.
 
     Args:
         rule_id: the id of the rule.

@@ -30,7 +30,7 @@ class BatchOptions:
 
     @property
     def is_here(self) -> bool:
-        """Whether the jobs run on this machine, so that files can be checked before they start."""
+        """Whether the jobs run on this machine, so that their files can be checked in advance."""
         return self.executor in (None, LOCAL)
 
     @property

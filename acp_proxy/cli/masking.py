@@ -1,4 +1,4 @@
-"""Whether a command shows secrets, and how they are masked in its messages."""
+"""Tells whether a command shows secrets, and masks the secrets in its messages."""
 
 import os
 from collections import Counter
@@ -82,7 +82,7 @@ def masked_summary(masked: "Sequence[MaskedValue]", level: str) -> str:
     """Describes in words how much is masked.
 
     Args:
-        masked: the values.
+        masked: the masked values.
         level: the level of masking: ``secrets`` or ``private``.
     """
     from acp_proxy.base.wording import counted

@@ -116,7 +116,7 @@ def wait_for_running() -> Path:
     where = recordings()
     path = latest_running(where, working_directory())
     if path is None:
-        warn(f"no recording is running in {where}; waiting for the next one, Ctrl-C ends")
+        warn(f"no recording is running in {where}; waiting for the next one, until Ctrl-C")
     while path is None:
         time.sleep(_POLL_S)
         path = latest_running(where, working_directory())

@@ -50,7 +50,7 @@ def write_page(
         parts: the page, part by part.
         output: the file; None for a file in the current directory.
         name: the base name of the new file in the current directory; see `named_file`.
-        recordings: the recordings that the page may not replace.
+        recordings: the recordings that the page must not replace.
         force: whether to replace an existing file.
 
     Returns:
@@ -212,7 +212,7 @@ def check_new(path: Path, *, force: bool) -> None:
         force: whether an existing plain file may be replaced.
 
     Raises:
-        Refusal: the file exists and may not be replaced, or is not a plain file.
+        Refusal: the file exists and must not be replaced, or is not a plain file.
     """
     if path.is_symlink():
         raise _symbolic_link(path)

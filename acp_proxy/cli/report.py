@@ -88,11 +88,11 @@ def report(
     """
     if against is not None:
         if turn is not None or no_payloads:
-            raise Refusal("expected --against without --turn and --no-payloads")
+            raise Refusal("--against cannot be combined with --turn or --no-payloads")
         _write_comparison((rec, against), filter_words, compared, output, force=force)
         return
     if compared != DiffOptions():
-        raise Refusal("expected --against B with --expect, --ignore and --rules")
+        raise Refusal("--expect, --ignore and --rules are for a comparison: expected --against B")
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
         options = ReportOptions(filter_words, turn, not no_payloads, now_ns)

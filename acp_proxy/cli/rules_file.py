@@ -23,8 +23,8 @@ class ComparisonRules:
 
     Attributes:
         ignore: JSON pointers to values that are not compared, with everything inside them.
-        alias: JSON pointers to values that may differ, if each value always has the same
-            counterpart.
+        alias: JSON pointers to values that may differ, if each value of one recording always
+            corresponds to the same value of the other recording.
         apart: kinds of session updates, and methods, whose order among other messages is ignored.
     """
 

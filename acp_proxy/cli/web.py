@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from acp_proxy.web.access import Address, AddressFile
 
 _GARBAGE = 10_000, 10, 10
-"""When the garbage collector runs. Other commands end before it would be worthwhile."""
+"""The thresholds of the garbage collector. (All other commands end before it has to run.)"""
 _SWITCH_S = 0.0005
-"""How long a thread that reads facts may keep others from reading rows, in seconds."""
+"""How long a thread that reads facts may keep other threads from reading rows, in seconds."""
 _PATIENCE_S = 1.0
 """How long another window may take to answer, in seconds."""
 
@@ -56,7 +56,7 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
     """Watch chats while they run, and see all recordings, in a browser.
 
     The window shows who is waited for, problems as they appear, and each message as it comes. It
-    only reads the files, so a recorder is not slowed down, and either may end first.
+    only reads the files, so it does not slow a recorder down, and the recorder does not need it.
 
     Without REC, the window begins with the recording that runs in the current directory, or else
     with the newest running one, or else with the list of all. With DIR, it shows the recordings of
@@ -128,7 +128,8 @@ def _listen(port: int, *, is_asked: bool) -> socket.socket:
 
     Args:
         port: the port; 0 for any.
-        is_asked: whether the user has chosen the port. If not, a free port takes its place.
+        is_asked: whether the user has chosen the port. If not, and the port is taken, the socket
+            listens on any free port.
 
     Raises:
         Refusal: the chosen port is taken.

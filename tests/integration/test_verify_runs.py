@@ -109,4 +109,4 @@ def test_a_batch_refuses_runs(verify: Verifier, tmp_path: Path) -> None:
         result = verify.here(words, agent(tmp_path), *options)
         # The reports of the helper are refused only after --runs.
         assert (result.code, result.stderr.count("\n")) == (2, 1)
-        assert "expected --runs with one recording" in result.stderr
+        assert "--runs is for one recording" in result.stderr

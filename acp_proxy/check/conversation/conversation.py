@@ -37,14 +37,14 @@ class TurnText:
     again: int = 0
     """How many turns in a row had the text `line`, after different prompts."""
     line: str = ""
-    """The text of the last turn if it was a single line; otherwise empty."""
+    """The text of the latest ended turn, with 0 for each number; empty if the text was long."""
     text: str = ""
     last: str = ""
-    """The last chunk of the text."""
+    """The latest chunk of the text."""
     grown: int = 0
-    """How many chunks in a row began with the whole chunk before."""
+    """How many chunks in a row began with the whole text of the chunk before."""
     seq: int = 0
-    """The frame of the last chunk."""
+    """The frame of the latest chunk."""
     first_seq: int = 0
 
 
@@ -79,8 +79,8 @@ class RuleMemory:
     """By session and path: the frame of the last write, and the hash of the text. An entry is
     removed when the file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=Remembered)
-    """Terminals that were not released by the end of their turn, each with the frame that ended the
-    turn."""
+    """Terminals that were still unreleased when their turn ended, each with the frame that ended
+    the turn."""
     slow_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals whose creation took too long, each with the frame of the answer to
     terminal/create."""
@@ -177,11 +177,11 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt may be meant for a session, since it names an unknown id."""
+        """Whether the latest prompt names an unknown session, and so may be meant for this one."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Notes that an unreadable message may have introduced a name. The name is excused once."""
+        """Excuses one unknown name, since an unreadable message may have introduced it."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
@@ -300,18 +300,18 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session other than a given turn; None if there is none.
+        """Returns the newest open turn of a session, without regard to one turn; None for no turn.
 
         Args:
             session: the session.
-            number: the number of the given turn.
+            number: the number of the turn that is not returned.
         """
         open_ = self.connection.state.turns.get(session or "", ())
         other = next((open_turn for open_turn in reversed(open_) if open_turn.id != number), None)
         return None if other is None else self.turns.get(other.id)
 
     def is_overtaken(self, session: str | None, prompt: int) -> bool:
-        """Whether the last ended turn of a session began after the prompt of an open turn.
+        """Whether the latest ended turn of a session began after the prompt of an open turn.
 
         Args:
             session: the session.

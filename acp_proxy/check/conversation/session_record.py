@@ -214,7 +214,7 @@ class SessionRecord:
     options: dict[str, dict[str, Any]] | None = None
     """The session's configuration options by id; None if no options were announced."""
     options_seq: int | None = None
-    """The frame that listed the options last."""
+    """The latest frame that listed the options."""
     options_ns: int = 0
     may_be_cancelled: bool = False
     """Whether the client may cancel the work of a child session."""

@@ -1,8 +1,9 @@
 """Updates the state of a conversation with messages that have no partner or use unknown names.
 
 An answer with a wrong id breaks a rule. To prevent further findings about the same mistake, the
-answer is matched to an open request that it fits. If no request fits, the names that the answer may
-have introduced are excused once. The same is true for a message that could not be read.
+answer is matched to an open request that it fits. If no request fits, a later unknown name of the
+same kind (session, terminal or tool call) is excused: the answer may have introduced this name. A
+name that an unreadable message may have introduced is excused in the same way.
 """
 
 import json
@@ -144,7 +145,7 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Matches an answer with a wrong id to another request, once the right answer has come.
+    """Matches an answer with a wrong id to another request after the right answer has come.
 
     Args:
         conversation: the conversation.
@@ -186,7 +187,7 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
     """Marks the oldest open request of a method as answered by an answer that was not read.
 
-    This answer has probably introduced a name that the message uses.
+    The unread answer has probably introduced a name that ``message`` uses.
     """
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:

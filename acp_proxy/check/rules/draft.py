@@ -27,7 +27,7 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
     "awaiting_permission": frozenset({"pending", "completed"}),
     "in_progress": frozenset({"awaiting_permission", "denied"}),
 }
-"""For each status of a tool call, the statuses that may not follow it."""
+"""For each status of a tool call, the statuses that must not follow it."""
 _RAN = ("in_progress", "completed")
 _SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
@@ -106,7 +106,7 @@ def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @rule("s4.status-flow", updates=TOOL_CALLS)
 def status_follows_the_diagram(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds statuses of a tool call that may not follow the previous status."""
+    """Finds statuses of a tool call that must not follow the previous status."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     status = message.parsed.status

@@ -192,7 +192,7 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
-    """Whether the encoding of a decoded line is as long as the line.
+    """Whether a line keeps its length if it is decoded and encoded again.
 
     If so, no object of the line has two members with the same name: decoding would drop one of
     them.

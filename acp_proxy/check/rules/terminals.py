@@ -282,7 +282,7 @@ def ends_in_one_way(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.output-after-exit", results=(_OUTPUT,))
 def output_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output of a command that changes after the command has ended."""
+    """Finds output that changes after its command has ended."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.exit_seq is None or terminal.output is None:
         return
@@ -307,7 +307,7 @@ def remember_slow_creations(message: CheckedMessage, conversation: Conversation)
 def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports clients that answer terminal/create only after the command has ended.
 
-    The answer was slow, and the first output already has an exit status.
+    The signs of this: the answer was slow, and the first output already has an exit status.
     """
     terminal = _read(message, conversation)
     seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)

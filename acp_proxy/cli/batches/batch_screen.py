@@ -54,7 +54,7 @@ class BatchScreen:
         self._places: set[str] = set()
 
     def show(self, verdict: JobVerdict) -> None:
-        """Prints a verdict that is not clean, once all earlier recordings have their verdicts."""
+        """Prints a verdict that is not clean, as soon as all earlier recordings have verdicts."""
         self._kinds[verdict.kind] += 1
         if verdict.new_recording is not None:
             self._places.add(os.path.dirname(verdict.new_recording))  # noqa: PTH120

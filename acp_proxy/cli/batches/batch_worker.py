@@ -57,7 +57,7 @@ _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
 _LOOKED_AT = 20
-"""The number of lines at the end of stderr in which a line that is not blank is searched for."""
+"""Only this many lines at the end of stderr are searched for a line that is not blank."""
 _LAST_WORDS_S = 0.2
 """Seconds to wait for the last output on stderr."""
 

@@ -171,12 +171,12 @@ def _report(
     """Prints the findings in several recordings as one report."""
     if explain is not None:
         if any((json, github, junit, update_baseline)):
-            raise Refusal("--explain checks nothing: expected it without options for reports")
+            raise Refusal("--explain checks nothing, and cannot be combined with report options")
         explain_rule(explain)
         return
     chosen = chosen_rules(rule, ignore_rule)
     if update_baseline and baseline is None:
-        raise Refusal("expected --baseline FILE with --update-baseline")
+        raise Refusal("--update-baseline needs the file to update: expected --baseline FILE")
     if json and github:
         raise Refusal("expected --json or --github, got both")
     files = (junit, baseline)

@@ -73,7 +73,7 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
 def with_findings(
     verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
 ) -> JobVerdict:
-    """Adds the findings that are not in the baseline to a verdict, the worst first.
+    """Adds to a verdict the findings that are not in the baseline, the worst first.
 
     Args:
         verdict: the verdict of the recording.

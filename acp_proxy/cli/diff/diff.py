@@ -81,10 +81,10 @@ def diff(
     FILTER selects the frames that are compared. With a filter, the agent's exit is not compared.
     """
     if exact and (learn or compared != DiffOptions()):
-        raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "
-                      "it compares all bytes")  # fmt: skip
+        raise Refusal("--exact compares all bytes: "
+                      "it cannot be used with --learn, --ignore, --rules or --expect")  # fmt: skip
     if output is not None and not learn:
-        raise Refusal("expected --learn with --output, which names the file of the rules")
+        raise Refusal("--output names the file for learned rules: expected --learn, too")
     if learn and junit is not None:
         raise Refusal("expected --learn or --junit, got both")
     check_report_files(junit, output)

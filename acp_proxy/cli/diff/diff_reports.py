@@ -177,7 +177,7 @@ class RuleHint(DiffReporter):
         self._add(diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Adds options to the hint that ignore the changed places of an entry."""
+        """Adds to the hint the options that ignore the changed places of an entry."""
         self._has_moved |= kind_of(entry) is not None
         self._add(entry.fields)
 

@@ -67,18 +67,18 @@ def setup(
     """Put acp-proxy before an agent in an editor's settings.
 
     Without CLIENT, lists the ACP clients of this machine and the agents in their settings. With
-    CLIENT, prints settings to paste, with which acp-proxy records an agent. The agent is the one
-    that is configured now, a known agent, or the command after `--`. No agent is started.
+    CLIENT, prints settings to paste, with which acp-proxy records an agent. This agent is in the
+    settings now, or is a known agent, or is the command after `--`. No agent is started.
     """
     machine = this_machine()
     if write and undo:
         raise Refusal("expected --write or --undo, not both")
     if json and (write or undo or name is not None or own_agent):
-        raise Refusal("expected --json without other options")
+        raise Refusal("--json cannot be combined with other options")
     if own_agent and (name is not None or undo):
-        raise Refusal("expected a command, or --agent or --undo, not both")
+        raise Refusal("a command after -- cannot be combined with --agent or --undo")
     if yes and not write:
-        raise Refusal("expected --write with --yes")
+        raise Refusal("--yes confirms a change: expected --write, too")
     if client is None:
         if name is not None or write or undo:
             raise Refusal("expected a client, such as `acp-proxy setup zed`")

@@ -195,7 +195,7 @@ class _Layout:
     open: list[bool] = field(factory=list)
     """For each open object or array, the outermost first: whether it is an object."""
     fresh: bool = False
-    """Whether the last token has opened an object or an array."""
+    """Whether the previous token has opened an object or an array."""
     names: bool = False
     """Whether the next string is the name of a member."""
 
@@ -254,8 +254,8 @@ def _readable(escape: re.Match[str]) -> str:
 def unfolded(raw: bytes) -> Iterator[Unfolded]:
     """Yields the plan, the diffs and the long texts of a message as lines. Never raises.
 
-    The output of a terminal is decoded, and one long line is wrapped. Nothing is yielded for a very
-    large message, or for a message that is not an object.
+    The output of a terminal is decoded, and a text of one long line is wrapped. Nothing is yielded
+    for a very large message, or for a message that is not an object.
     """
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     kind, update = kind_and_update(part(message, "params"))

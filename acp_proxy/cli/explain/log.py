@@ -124,11 +124,11 @@ def log(
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
     if (json or raw) and time != "relative":
-        raise Refusal("expected --time without --json and --raw")
+        raise Refusal("--time cannot be combined with --json or --raw")
     if around is not None and (seq is not None or follow or lines is not None):
-        raise Refusal("expected --around without --seq, --lines and --follow")
+        raise Refusal("--around cannot be combined with --seq, --lines or --follow")
     if until and (not follow or seq is not None):
-        raise Refusal("expected --follow with --until, and no --seq")
+        raise Refusal("--until needs --follow, and cannot be combined with --seq")
     ends = [_UNTIL.fullmatch(word) for word in until]
     if not all(ends):
         raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")

@@ -45,7 +45,7 @@ _PACES = {"slow": Ink.STDERR, "stuck": Ink.TROUBLE}
 TIMES: dict[str, tuple[str, Fact]] = {
     "relative": ("seconds", "times"), "clock": ("clock", "date"), "delta": ("delta", "durations"),
 }  # fmt: skip
-"""The forms of times: since the start of the recording, the local time, or since the previous line.
+"""The forms of times: seconds since the start, the local time, and seconds since the line before.
 Each form has the title of its column, and the fact that an imported recording must have."""
 
 
@@ -128,7 +128,7 @@ class TimelineLayout:
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
         """Yields the line of a row or run, and the lines that belong above and below this line.
 
-        Above the line: the titles of the columns (once), the rule that begins a turn, and a pause.
+        Above it: the titles of the columns (first line only), the rule of a new turn, and a pause.
         Below the line: the messages of a batch, and a person's note.
         """
         row = item.first if isinstance(item, ChunkRun) else item

@@ -66,7 +66,7 @@ def _summary(reader: RecordingReader) -> Summary:
 
 
 def _follow(reader: RecordingReader) -> None:
-    """Tells who has to act until the recorder ends."""
+    """Shows in one line who has to act, until the recorder ends."""
     line = WaitLine(reader)
     while reader.live:
         line.draw()

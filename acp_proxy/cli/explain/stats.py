@@ -67,7 +67,8 @@ def stats(
     agent is open: for a person (a permission), for terminals, for files, or for another answer. If
     several requests are open, the first kind in this list counts. All other time is the agent's: it
     is streaming while its pauses take at most 250 ms, and otherwise silent. If a tool call ran in
-    the longest silence, and this is at least half of the silent time, the call is named instead.
+    the longest silence, and this silence is at least half of the silent time, the call is named in
+    place of the silence.
 
     Methods: the frames and bytes of requests, answers and notifications; how many requests were
     answered with an error, cancelled, or are open; the latency that 50, 90 and 99 percent of
@@ -86,7 +87,7 @@ def stats(
     """
     if by is not None:
         if turn is not None:
-            raise Refusal("expected --turn without --by: --by compares recordings")
+            raise Refusal("--turn and --by cannot be combined: --by compares recordings")
         _compare(recordings() if rec == "latest" else Path(rec), filter_words, by, as_json=json)
         return
     with open_recording(rec) as reader:

@@ -304,7 +304,7 @@ def _details(step: WaterfallStep, live: bool, lost: bool) -> str:
 
 
 def show_versions(screen: Screen, rows: Sequence[VersionRow]) -> None:
-    """Prints a row for each version or project; below it, the changes from the last version.
+    """Prints a row for each version or project; below it, the changes from the previous version.
 
     Args:
         screen: the screen that the output has to fit.

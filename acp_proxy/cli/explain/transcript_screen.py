@@ -200,7 +200,7 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or the agent's request while only this call ran."""
+        """Whether an entry is part of a call, or a request of the agent while only the call ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)

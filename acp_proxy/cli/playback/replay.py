@@ -202,7 +202,7 @@ class _FaultyRun(_Run):
         )
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report of a replay with fired faults and a command that repeats the run."""
+        """Adds to a report the faults that fired, and a command that repeats the run."""
         from attrs import evolve
 
         words = ["acp-proxy", *sys.argv[1:]]

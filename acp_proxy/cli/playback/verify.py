@@ -233,7 +233,7 @@ def _verify_many(
 
     output: Path | None = ctx.params["output"]
     if ctx.params["runs"] > 1:
-        raise Refusal("expected --runs with one recording, and without options of a batch")
+        raise Refusal("--runs is for one recording, and cannot be combined with options of a batch")
     if ctx.params["report"] is not None:
         raise Refusal("--report is for one recording; for a batch, --results writes all verdicts")
     options = (*option_words(ctx, ("output", "report", "junit")),)

@@ -217,7 +217,7 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
 def _unstable(
     noise: ModelNoise, runs: Sequence[PlayedRun], options: DiffOptions
 ) -> Iterator[UnstableRun]:
-    """Learns the noise from the later runs. Prints and yields runs with other differences."""
+    """Learns the noise from the later runs. Prints and yields runs that differ in other ways."""
     first = runs[0].new
     for number, run in enumerate(runs[1:], 2):
         same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())
@@ -298,7 +298,7 @@ def _print_conversation(play_report: PlayReport) -> None:
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
-    """Yields the cases of the conversation: one for the connection and each diverged lane."""
+    """Yields one case for the connection, and one case for each diverged lane."""
     counted = [
         divergence
         for divergence in report.conversation.divergences

@@ -38,8 +38,8 @@ def directories(
         relative directories.
 
     Raises:
-        Refusal: a directory cannot be made, or a symbolic link leads to a place outside of its
-            parent.
+        Refusal: a directory cannot be made, or a symbolic link at its path leads out of the parent
+            directory.
     """
     absolute_of = {root: _resolved(root, start) for root in recorded if _is_path(root)}
     absolute = [*dict.fromkeys(absolute_of.values())]

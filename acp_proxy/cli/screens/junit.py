@@ -64,7 +64,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 
 def replay_suite(replay_report: "ReplayReport") -> str:
-    """Returns a replay's report as JUnit XML: one case for the replay and each diverged lane."""
+    """Returns a report as JUnit XML: one case for the replay, and one for each diverged lane."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
     is_incomplete = replay_report.verdict == "incomplete"

@@ -40,7 +40,7 @@ Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour (None for no colour), and whether it is bold."""
 _GAP = re.compile(r"(?<!→) (?!(?<=\d )(?:[mµ]?s|[kMG]?B|min|h)\b|(?:by )?(?:the |an? )?\w+\])")
 """Matches each blank where a line may be broken: not after an arrow, not between a number and its
-unit, and not within the words at the end of brackets about who is to blame."""
+unit, and not within words such as ``by the agent`` directly before a ``]``."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4

@@ -1,4 +1,4 @@
-"""The last line of a command that follows a recording: who has to act, and for how long."""
+"""A status line of commands that follow a recording: who has to act, and for how long."""
 
 import sys
 import time

@@ -143,7 +143,7 @@ class _ZipParts(io.RawIOBase):
         return len(piece)
 
     def collected(self) -> bytes:
-        """Returns the bytes that were written since the last call."""
+        """Returns the bytes that were written since the previous call."""
         data, self._written = b"".join(self._written), []
         return data
 

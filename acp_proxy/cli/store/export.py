@@ -63,7 +63,7 @@ class CopyMasking:
                 yield reader
             return
         if is_unredacted():
-            raise Refusal("expected --unredacted without --level, --path and --pattern")
+            raise Refusal("--unredacted cannot be combined with --level, --path or --pattern")
         # Late: an export without these options needs neither.
         from acp_proxy.explain.search.search_patterns import Pattern
         from acp_proxy.store.queries.masked_rows import Level
@@ -263,20 +263,20 @@ def export(
     finds everything: read a copy before you share it.
     """
     if masking.is_given and format != "jsonl":
-        raise Refusal(f"expected --format jsonl with --level, --path or --pattern, got {format}")
+        raise Refusal(f"--level, --path and --pattern need --format jsonl, got --format {format}")
     if format == "pytest":
         if output is None or str(output) == "-":
-            raise Refusal("expected -o DIR with --format pytest, which writes several files")
+            raise Refusal("--format pytest writes several files: expected their directory, -o DIR")
         if filter_words or dir is not None:
-            raise Refusal("expected --turn N..M with --format pytest, got a FILTER or --dir")
+            raise Refusal("--format pytest takes no FILTER and no --dir; choose with --turn N..M")
         with open_recording(rec) as reader:
             for path in export_test(reader, output, turn, force=force):
                 say(str(path))
         return
     if turn is not None:
-        raise Refusal("expected --format pytest with --turn, or a FILTER such as turn:2 instead")
+        raise Refusal("--turn is for --format pytest; for other forms, use a FILTER such as turn:2")
     if max is not None and format != "mermaid":
-        raise Refusal("expected --format mermaid with --max")
+        raise Refusal("--max is for --format mermaid")
     stream = _STREAMS.get(dir or "", "")
     database = output if format == "jsonl" and output and output.suffix == ".db" else None
     if database is not None:

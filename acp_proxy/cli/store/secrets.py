@@ -47,7 +47,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     all values are masked.
     """
     if check and not recs:
-        raise Refusal("expected the recordings to check with --check")
+        raise Refusal("--check needs the names of the recordings to check")
     has_secrets = unreadable = False
     for word in recs or ("latest",):
         try:

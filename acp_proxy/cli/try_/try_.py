@@ -126,7 +126,7 @@ def try_(
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
     if (json or junit) and not probe:
-        raise Refusal("expected --probe with --json and --junit: they print verdicts of probes")
+        raise Refusal("--json and --junit write verdicts of probes: expected --probe, too")
     if not (prompt or probe or sys.stdin.isatty()):
         prompt = (sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n"),)
     if any(not text.strip() for text in prompt):

@@ -149,7 +149,7 @@ def test_following_waits_for_the_next_recording(
         result = run("inspect", "log", "latest", "--follow", home=home)
     assert "initialize" in result.stdout
     assert result.stderr.splitlines() == [
-        f"acp-proxy: no recording is running in {home}; waiting for the next one, Ctrl-C ends",
+        f"acp-proxy: no recording is running in {home}; waiting for the next one, until Ctrl-C",
         f"acp-proxy: the recording has ended: {home}/next.db",
     ]
 

@@ -196,7 +196,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
     result = run(*compare, "method:nothing", "-o", tmp_path / "y.html")
     assert result.stderr.startswith("acp-proxy: no frame matches FILTER\n")
     refused = complaint(*compare, "--turn", "1")
-    assert "expected --against without --turn and --no-payloads" in refused
+    assert "--against cannot be combined with --turn or --no-payloads" in refused
     run(*compare, "--expect", "outcome", "--ignore", "/result", "-o", tmp_path / "z.html")
     options = ("--expect", "outcome", "--ignore", "/result", "--json")
     counts = json.loads(run("inspect", "diff", TOUR, LOST, *options).stdout.splitlines()[0])[

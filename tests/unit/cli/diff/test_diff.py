@@ -502,10 +502,10 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--exact", "--learn"], "expected --exact without --learn, --ignore, --rules"),
-        (["--exact", "--ignore", "/x"], "expected --exact without"),
-        (["-o", "x"], "expected --learn with --output, which names the file of the rules"),
-        (["--exact", "--expect", "outcome"], "expected --exact without"),
+        (["--exact", "--learn"], "--exact compares all bytes: it cannot be used with --learn"),
+        (["--exact", "--ignore", "/x"], "--exact compares all bytes"),
+        (["-o", "x"], "--output names the file for learned rules: expected --learn, too"),
+        (["--exact", "--expect", "outcome"], "--exact compares all bytes"),
         (["--learn", "--junit", "x.xml"], "expected --learn or --junit, got both"),
         (["--junit", "/nowhere/x.xml"], "cannot write /nowhere/x.xml: /nowhere is not a directory"),
         (["--junit", "/"], "cannot write /: it is a directory"),

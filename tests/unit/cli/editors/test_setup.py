@@ -307,12 +307,12 @@ def test_nothing_is_written_without_a_yes(home: Path) -> None:
     ("words", "said"),
     [
         (["--write"], "expected a client, such as `acp-proxy setup zed`"),
-        (["zed", "--yes"], "expected --write with --yes"),
+        (["zed", "--yes"], "--yes confirms a change: expected --write, too"),
         (["zed", "--write", "--undo"], "expected --write or --undo, not both"),
-        (["zed", "--write", "--json"], "expected --json without other options"),
+        (["zed", "--write", "--json"], "--json cannot be combined with other options"),
         (["zedd"], "no known client 'zedd'; did you mean zed?"),
         (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
-        (["zed", "--agent", "go", "--", "a"], "expected a command, or --agent or --undo, not both"),
+        (["zed", "--agent", "go", "--", "a"], "a command after -- cannot be combined with --agent"),
         (
             ["zed", "--agent", "my agent"],
             "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command of your own",

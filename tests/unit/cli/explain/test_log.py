@@ -254,7 +254,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
     """`log --around` is refused together with `--seq`, `--follow` or `--lines`."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
-        "expected --around without --seq, --lines and --follow"
+        "--around cannot be combined with --seq, --lines or --follow"
     )
 
 
@@ -435,7 +435,7 @@ def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
 def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list[str]) -> None:
     """`log --until` without `--follow` is a usage error."""
     assert complaint("inspect", "log", *words, "--until", "end", story) == (
-        "expected --follow with --until, and no --seq"
+        "--until needs --follow, and cannot be combined with --seq"
     )
 
 
@@ -486,4 +486,4 @@ def test_times_by_the_clock_and_between_lines(
     time.tzset()
     for form in ("--json", "--raw"):
         said = complaint("inspect", "log", recorder.path, "--time", "clock", form)
-        assert said == "expected --time without --json and --raw"
+        assert said == "--time cannot be combined with --json or --raw"

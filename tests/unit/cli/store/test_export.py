@@ -155,6 +155,4 @@ def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
     lines = (tmp_path / "x.mmd").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "%% Not the whole recording, only: kind:request dir:to-agent"
     assert lines[-1].endswith(": 3 frames and events are left out (--max 1)")
-    assert "expected --format mermaid with --max" in complaint(
-        "inspect", "export", path, "--max", "1"
-    )
+    assert "--max is for --format mermaid" in complaint("inspect", "export", path, "--max", "1")

@@ -105,10 +105,10 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
     """`export --format pytest` refuses a missing directory, a filter, or an unknown turn."""
-    expected = "expected -o DIR with --format pytest, which writes several files"
+    expected = "--format pytest writes several files: expected their directory, -o DIR"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected
-    expected = "expected --turn N..M with --format pytest, got a FILTER or --dir"
+    expected = "--format pytest takes no FILTER and no --dir; choose with --turn N..M"
     assert complaint(*EXPORT, turns, "kind:error", *PYTEST, tmp_path) == expected
     assert complaint(*EXPORT, turns, "--dir", "to-agent", *PYTEST, tmp_path) == expected
     assert "no turn 7 in" in complaint(*EXPORT, turns, "--turn", "7", *PYTEST, tmp_path)

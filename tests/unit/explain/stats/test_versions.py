@@ -194,7 +194,7 @@ def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("stats", "no-such", "--by", "agent"), "expected a directory of recordings"),
-        (("stats", "--by", "agent", "--turn", "1"), "expected --turn without --by"),
+        (("stats", "--by", "agent", "--turn", "1"), "--turn and --by cannot be combined"),
     ],
 )
 def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
