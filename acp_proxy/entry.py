@@ -1,4 +1,4 @@
-"""The entry point of the program: `record` starts at once, other commands through click."""
+"""The entry point of the program: starts `record` at once, and other commands through click."""
 
 import os
 import sys

@@ -136,7 +136,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Adds the reports of the replays to a test that failed on its own.
+    """Adds the reports of the replays to the report of a test that failed for another reason.
 
     Args:
         item: the test.

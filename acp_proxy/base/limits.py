@@ -10,7 +10,7 @@ CHUNK = 64 << 10
 PIECE = 1 << 20
 """The most bytes of a long value that are read or written at once."""
 READ_AHEAD = 1 << 20
-"""If a text continues in later lines: the most bytes of these lines that are read to mask it."""
+"""If a text continues in later lines: the most bytes of these lines that are read for masking."""
 
 # Lines that are read as a whole or in part.
 LINE_EDGE = 64 << 10

@@ -37,7 +37,7 @@ def kind_at(path: Path | str) -> str | None:
     """Names the kind of file at a path, without following a symbolic link (unlike `kind_of`).
 
     A plain file with several names (hard links) counts as a kind of its own, since somebody else
-    may own one of the names.
+    may have made one of these names.
 
     Returns:
         The kind; None if the file does not exist, or is a plain file with a single name.
@@ -88,7 +88,7 @@ def open_plain(path: Path) -> BufferedReader:
 
 
 def _mode(path: Path) -> int | str | None:
-    """Returns the mode of a file; None if no file exists; a reason if the check fails."""
+    """Returns the mode of a file; None if there is no file; the reason if the check fails."""
     try:
         return path.stat().st_mode
     except OSError as e:

@@ -180,7 +180,7 @@ def byte_size(count: int | None) -> str:
 def when(started: datetime, now: datetime) -> str:
     """Writes how long ago a time was.
 
-    A time a week ago or more, or in the future, is written as a date.
+    A time that is in the future, or at least a week ago, is written as a date.
 
     Args:
         started: the time, with a time zone.

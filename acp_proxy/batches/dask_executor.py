@@ -136,7 +136,7 @@ class DaskExecutor:
 
 
 class WorkersLost(Exception):
-    """Raised for a job if too many workers were lost while they ran it."""
+    """Raised for a job if too many workers were lost while they ran this job."""
 
 
 async def _reach(address: str) -> None:

@@ -23,7 +23,7 @@ from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import JobVerdict
 
 _WORKER = "acp_proxy.cli.batches.batch_worker"
-"""The name of the module that runs a job in a worker. (This room may not import the module.)"""
+"""The name of the module that runs a job in a worker. (This room must not import the module.)"""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
 """The modules that the forkserver imports when it starts."""
 _AHEAD = 2
@@ -123,7 +123,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the forkserver if needed; it imports nothing from the current directory."""
+    """Starts the forkserver if needed, so that it imports nothing from the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:

@@ -203,7 +203,7 @@ class ResultsFile:
             markers of masked words.
 
     Attributes:
-        verdicts: the verdicts that the file contained when it was opened, by recording.
+        verdicts: the verdicts that the file contained when it was opened, by the recording's name.
 
     Raises:
         BadResults: the file cannot be read or written, it belongs to another batch, or another

@@ -40,8 +40,8 @@ def selected(
 
     Args:
         words: files, directories, patterns, or any names of recordings.
-        find: a function that returns the path of the recording that a word names. It may raise any
-            error.
+        find: a function that returns the path of the recording that a word names. The function may
+            raise any error.
         without: files and directories that are not searched.
 
     Raises:

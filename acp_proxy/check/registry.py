@@ -6,8 +6,8 @@
             yield Breach(f"{message.method} names a relative path")
 
 A function receives the message, and the conversation as it was *before* the message. (Only
-`Conversation.connection` includes the message.) It yields breaches. It accepts any JSON, never
-raises, and changes only `Conversation.memory`.
+`Conversation.connection` includes the message.) The function yields breaches, accepts any JSON,
+never raises, and changes only `Conversation.memory`.
 
 A rule may have several functions. A function that only remembers something returns None.
 """

@@ -1,7 +1,7 @@
 """Compares params and results with the types of a dialect.
 
-`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from the current stable
-and unstable schemas, and from the schemas of earlier versions.
+`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives these schemas from the
+current stable and unstable schemas of ACP, and from the schemas of earlier versions.
 
 A value is right if any version allows it. Members that no version defines are reported separately.
 If a value fits no branch of a union, the problem is reported for the branch that the sender
@@ -83,7 +83,7 @@ class DialectSchema:
     def compare(
         self, direction: Direction, method: str, is_result: bool, value: Any
     ) -> SchemaComparison:
-        """Compares a value with its type. An unknown method has no problems.
+        """Compares a value with its type. A value of an unknown method has no problems.
 
         Args:
             direction: the direction of the request or notification.

@@ -22,7 +22,7 @@ Form = Mapping[str, Any]
 ABSENT: Final = object()
 """Stands for a missing value."""
 MOST = 100
-"""The largest number of problems, extra members and names that are reported for one message."""
+"""The largest length of each list about one message: problems, extra members, unlisted values."""
 _LONGEST = 40
 """The largest number of characters that are quoted from a text in a message."""
 _LARGEST = 10**20
@@ -44,7 +44,7 @@ class Mismatch(StrEnum):
     MISSING = "missing"
     """A required member is missing."""
     NULL = "null"
-    """A null that the type does not allow. Receivers must read it as the default."""
+    """A null that the type does not allow. Receivers must read this null as the default value."""
     WRONG = "wrong"
     """Another JSON type, a forbidden value, or a size out of range."""
 
@@ -73,8 +73,8 @@ class SchemaComparison:
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values that the schema does not list, at places where it also allows other values. Each pair
-    is the JSON pointer and the value."""
+    """Values that the schema does not list, at places where the schema also allows values that it
+    does not list. Each pair is the JSON pointer and the value."""
 
     @property
     def fits(self) -> bool:
@@ -83,7 +83,7 @@ class SchemaComparison:
 
 
 class Explainer:
-    """Explains the validator errors of one value.
+    """Explains the errors that the validator found in one value.
 
     Args:
         schema: the schema.

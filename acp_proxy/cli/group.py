@@ -46,15 +46,15 @@ class Refusal(click.ClickException):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported on call. Expected errors are one line.
+    """A group whose commands are imported on call. It prints an expected error as one line.
 
     Args:
         lazy: where each command is defined, as ``module:name``, by the name of the command.
         also: where each command of a subgroup is defined, if the name of the subgroup may be left
             out.
         elsewhere: the command to suggest, by a word that is not a command of this group.
-        starters: the commands that start agents, prepare a start, or watch it. They do not run on
-            Windows.
+        starters: the commands that start agents, or that prepare or watch the start of an agent.
+            These commands do not run on Windows.
     """
 
     def __init__(

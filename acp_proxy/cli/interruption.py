@@ -1,7 +1,7 @@
 """Makes Ctrl-C end a command with exit code 130 and no output, whatever Python is doing.
 
-While a command runs, Ctrl-C raises an exception, so that the command can clean up. Before that,
-Ctrl-C ends the process at once. After the command, Ctrl-C is ignored.
+Before a command runs, Ctrl-C ends the process at once. While the command runs, Ctrl-C raises an
+exception, so that the command can clean up. After the command, Ctrl-C is ignored.
 """
 
 import _thread

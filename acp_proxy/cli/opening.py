@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # that a replay does not need are imported inside the functions that use them.
 
 STDIN = Path("standard input")
-"""The path of a recording from standard input, as it is printed in messages."""
+"""Stands in messages for the path of a recording that was read from standard input."""
 _POLL_S = 0.25
 _LEAST = 100
 """The smallest number of things that are divided among several processes."""

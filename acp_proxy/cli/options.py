@@ -41,7 +41,8 @@ recording_argument = click.argument("rec", shell_complete=complete_recording)
 read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", is_eager=True, shell_complete=complete_recording
 )
-"""The argument of a command that only reads a recording. Errors about options may repeat it."""
+"""The argument of a command that only reads a recording. It is parsed before all options, so that
+error messages about options can quote it."""
 
 
 def printing(command: F) -> F:
@@ -239,7 +240,7 @@ def collected(
 
     Args:
         name: the name of the parameter.
-        value: a function that makes the value of the parameter from the options that it replaces.
+        value: a function that makes the value of the parameter from the values of these options.
         members: the names of the options that the parameter replaces.
         options: all options to add.
     """

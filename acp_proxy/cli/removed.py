@@ -101,7 +101,7 @@ def removed_options(command: str) -> Iterator[click.Option]:
 
 
 def _is_value(argument: str) -> bool:
-    """Whether an argument is a value. The name of a value, unlike a value, is in capitals."""
+    """Whether an argument is a value, not a placeholder for a value, which is in capitals."""
     return argument != argument.upper()
 
 

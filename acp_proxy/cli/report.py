@@ -200,7 +200,7 @@ def _write_comparison(
 
 
 def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
-    """Returns words about what is masked in the page, and whether the page may show secrets."""
+    """Returns a description of what is masked, and True if the page may show secrets."""
     if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
         return "SECRETS ARE NOT MASKED", True
     every = {

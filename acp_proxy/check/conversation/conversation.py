@@ -37,7 +37,8 @@ class TurnText:
     again: int = 0
     """How many turns in a row had the text `line`, after different prompts."""
     line: str = ""
-    """The text of the latest ended turn, with 0 for each number; empty if the text was long."""
+    """The text of the latest ended turn, with 0 for each number. It is empty if the text was long,
+    or if the turn had tool calls."""
     text: str = ""
     last: str = ""
     """The latest chunk of the text."""
@@ -120,9 +121,10 @@ class Peer:
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:
-        """Returns the announced value at a path below the capabilities; None without a value.
+        """Returns the announced value at a path below the capabilities; None if there is no value.
 
-        If a value on the path is not an object, returns this value.
+        If a value on the path is not an object, returns this value. If the capabilities are null,
+        returns True.
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
@@ -295,7 +297,7 @@ class Conversation:
         return None if number is None else self.turns.get(number)
 
     def turn_of(self, session: str | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session; None without an open turn."""
+        """Returns the newest open turn of a session; None if no turn is open."""
         open_turn = self.connection.turn_of(session)
         return None if open_turn is None else self.turns.get(open_turn.id)
 

@@ -81,8 +81,8 @@ class CallRecord(CallStatus):
     has_run: bool = False
     """Whether the call was ever in progress."""
     announced_seq: int | None = None
-    """The frame of the latest ``tool_call`` update with the id of this call; None without an
-    update. An earlier call may have had the same id."""
+    """The frame of the latest ``tool_call`` update with the id of this call; None if there was no
+    such update. An earlier call may have had the same id."""
     is_reported: bool = False
     """Whether an update named the call. (A permission request does not count.)"""
     turn: int | None = None
@@ -91,7 +91,7 @@ class CallRecord(CallStatus):
     refused_seq: int | None = None
     """The frame that refused permission; None if the agent has requested permission again."""
     asked_seq: int | None = None
-    """The frame of the open permission request for the call; None without one."""
+    """The frame of the open permission request for the call; None if no such request is open."""
     named: dict[str, int] = field(factory=dict)
     """For each member of `NAMING` (the title and the input), the latest frame with a value that is
     not empty."""
@@ -308,7 +308,7 @@ class SessionRecord:
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
-    """Returns the options of a list by ``configId`` or ``id``; None without a list."""
+    """Returns the options in a list, by ``configId`` or ``id``; None if the value is not a list."""
     if not isinstance(options, list):
         return None
     objects = [option for option in options[:1000] if isinstance(option, dict)]

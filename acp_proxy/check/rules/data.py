@@ -1,4 +1,4 @@
-"""Rules about metadata, extensions, elicitation, and further paths."""
+"""Rules about metadata, extensions, elicitation, and the paths that no other module checks."""
 
 import re
 from collections.abc import Iterator

@@ -76,7 +76,7 @@ def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("init.once", requests=INITIALIZE)
 def only_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a second ``initialize``. After a refusal, it is allowed."""
+    """Finds a second ``initialize``, unless the agent has refused the first."""
     if message.sender == CLIENT and conversation.initialize:
         first = conversation.initialize[0]
         open_ = conversation.connection.open_requests(message.direction)
@@ -305,7 +305,7 @@ _CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 
 
 def _rule_of(need: Need) -> MessageRule:
-    """Returns the function for a row of `TABLE`. It checks whether a capability is announced."""
+    """Returns a function that checks whether the capability in a row of `TABLE` is announced."""
 
     def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
         """Finds messages whose capability was not announced."""

@@ -37,7 +37,7 @@ _FAILURE = re.compile(
 
 
 def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | None:
-    """Returns the known text in the open turn of a session; None without an open turn."""
+    """Returns what is known of the text in a session's open turn; None if no turn is open."""
     turn = conversation.turn_of(message.session)
     if turn is None or message.session is None:
         return None

@@ -160,7 +160,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
 
 
 def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
-    """Returns the plan as an earlier update of the same turn has set it; None without one."""
+    """Returns the plan that an earlier update of the same turn has set; None if none has."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
     turn = message.transition.turn
@@ -175,7 +175,7 @@ def _plan_place(message: CheckedMessage) -> str:
 
 
 def _text(entry: Any) -> str | None:
-    """Returns the text of a plan entry; None without a text."""
+    """Returns the text of a plan entry; None if the entry has no text."""
     text = member(entry, "content") or member(entry, "description")
     return text if isinstance(text, str) else None
 

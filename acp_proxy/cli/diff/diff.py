@@ -154,7 +154,7 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Proposes comparison rules, adds the given rules, and prints them or writes them to a file."""
+    """Proposes comparison rules. Prints these and the given rules, or writes both to a file."""
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

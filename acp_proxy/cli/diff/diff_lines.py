@@ -34,7 +34,7 @@ class DiffLines:
 
     Args:
         screen: the screen.
-        newest: the largest frame number, or nearly the largest. It sets the width of the numbers.
+        newest: the largest frame number, or nearly the largest, for the width of the numbers.
     """
 
     def __init__(self, screen: Screen, newest: int = 0) -> None:

@@ -200,7 +200,7 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints proposed rules on stdout, and on stderr which differences remain with these rules.
+    """Prints proposed rules on stdout, and the differences that these rules leave on stderr.
 
     Args:
         result: the proposed rules.

@@ -25,7 +25,7 @@ from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
-"""If there are more differences than this, their number is printed before the list, too."""
+"""If there are more differences than this, their number is printed above the list and below it."""
 _NOTABLE_NS = 1_000_000
 """Latencies of this length or more are printed."""
 _SLOWER, _MUCH_NS = 2, 50_000_000

@@ -46,7 +46,7 @@ _Mark = tuple[str, str]
 """A warning for the reviewer, such as ``OUTSIDE`` (empty for no warning), and the text or path that
 it belongs to."""
 _MOST = 10
-"""The largest number of sessions and of MCP servers that are shown."""
+"""The largest number of sessions that are shown, and the largest number of MCP servers."""
 _INKS = {
     ActionStatus.FAILED: Ink.STDERR,
     ActionStatus.REFUSED: Ink.STDERR,
@@ -297,7 +297,7 @@ def _missing(_recording: Recording, text: str) -> str:
 
 
 def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
-    """Returns remarks on an action, such as that it may be the same as another action."""
+    """Returns remarks on an action, for example the frames of actions that may be the same one."""
     texts = []
     if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:
         texts.append(f"perhaps the same as {', '.join(same[:3])}")

@@ -117,9 +117,9 @@ def log(
     FILTER selects frames: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
 
-    On a terminal, lines are coloured and cut to its width, and columns have titles. A rule
-    separates the turns, and a line for each long pause tells who was waited for. In a pipe, lines
-    are plain and complete.
+    On a terminal, lines are coloured and cut to its width, and columns have titles. A horizontal
+    line separates the turns, and each long pause has a line that tells who was waited for. In a
+    pipe, lines are plain and complete.
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
@@ -196,7 +196,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows with a number above `after`; returns the last number read."""
+        """Prints the chosen rows with a number above `after`; returns the newest row's number."""
         last = after
 
         def watched() -> Iterator[Row]:
@@ -209,7 +209,7 @@ class _JsonTimeline:
         return max(last, self.reader.newest)  # includes rows that were not chosen
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints the last `count` lines of the chosen rows; returns the last number read."""
+        """Prints the last `count` lines of the chosen rows; returns the newest row's number."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:

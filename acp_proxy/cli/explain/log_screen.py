@@ -81,8 +81,8 @@ def _is_same_end(pending: Row, end: Row) -> bool:
 class TimelineLayout:
     """Makes lines from rows and runs of chunks, one after the other.
 
-    For a terminal, the columns have titles, a rule separates turns, and pauses have lines. In a
-    pipe, each row, run, or message of a batch is one complete line without colours.
+    For a terminal, the columns have titles, a horizontal line separates turns, and pauses have
+    lines. In a pipe, each row, run, or message of a batch is one complete line without colours.
     """
 
     def __init__(self, screen: Screen, reader: RecordingReader, times: str = "relative") -> None:
@@ -128,8 +128,8 @@ class TimelineLayout:
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
         """Yields the line of a row or run, and the lines that belong above and below this line.
 
-        Above it: the titles of the columns (first line only), the rule of a new turn, and a pause.
-        Below the line: the messages of a batch, and a person's note.
+        Above the first line: the titles of the columns. Above any other line: a pause, and the
+        title of a turn that begins. Below a line: the messages of a batch, and a person's note.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)

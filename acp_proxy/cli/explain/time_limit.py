@@ -19,8 +19,8 @@ class TimeLimit:
     """Stops a search that spends too long on one frame or event.
 
     Some regular expressions, such as ``(a+)+$``, can take hours. A timer ticks once a second of
-    processor time. If the search has made no progress since the last tick, an exception ends the
-    search.
+    processor time. If the search has made no progress since the previous tick, an exception ends
+    the search.
     """
 
     def __init__(self) -> None:

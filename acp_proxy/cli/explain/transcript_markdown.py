@@ -286,8 +286,8 @@ def _place(entry: TranscriptEntry) -> str:
 def sender_of(entry: TranscriptEntry) -> str:
     """Returns the sender of an entry, ``Agent`` or ``Client``.
 
-    Returns ``Request`` for a request of the agent. Returns ``User`` for a message of the client,
-    since the agent repeats the user's text.
+    Returns ``Request`` for a request of the agent. Returns ``User`` for a text of the user that the
+    agent sends back, for example in a history.
     """
     return _SENDERS.get((entry.kind, entry.by), entry.by.capitalize())
 

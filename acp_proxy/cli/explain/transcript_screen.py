@@ -154,7 +154,7 @@ class TranscriptPage(RecordingPage):
         self._terminals: set[tuple[str | None, str]] = set()
 
     def section(self, section: Section) -> None:
-        """Prints a rule with the title of a section.
+        """Prints a horizontal line with the title of a section.
 
         Args:
             section: the section.
@@ -212,7 +212,7 @@ class TranscriptPage(RecordingPage):
             self.lines(["", "Nothing."])
 
     def end_call(self) -> None:
-        """Prints the end of the latest tool call: its terminals without an entry."""
+        """Prints the end of the latest tool call: the terminals that have no entry of their own."""
         call, self._call = self._call, None
         if call is None:
             return

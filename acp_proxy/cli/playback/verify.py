@@ -280,7 +280,7 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether this signal killed the agent. The recorder then ends by the same signal."""
+    """Whether a signal killed the agent. In this case, the recorder ended by the same signal."""
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False

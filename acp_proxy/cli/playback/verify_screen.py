@@ -101,7 +101,7 @@ class VerifyReport:
     recorded_as: str
     """The path of the recording of the new run."""
     verdict: str
-    """clean, differs, unstable, broken-rules, stalled or incomplete."""
+    """The verdict: clean, differs, unstable, broken-rules, stalled or incomplete."""
     exit_code: int
     agent_exit_code: int | None
     agent_exit_signal: int | None
@@ -278,7 +278,7 @@ def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
-    """Returns which signal the recorder sent to end the agent, and why; None without a signal."""
+    """Returns which signal the recorder sent to end the agent, and why; None if it sent none."""
     for signal in _signals(reader):
         if signal.get("action") == "sent":
             return plain(f"{signal.get('name')} sent: {signal.get('reason')}")

@@ -34,7 +34,7 @@ _TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 @frozen
 class Turns:
-    """A range of turns. None stands for no first or no last turn."""
+    """A range of turns. A range without a first or a last turn has None in its place."""
 
     first: int | None = None
     last: int | None = None

@@ -108,7 +108,7 @@ class LiveScreen(TrialScreen):
             os.write(2, self._input.prompt.encode())
 
     def close(self) -> None:
-        """Prints the rest of the last text. Removes the status line."""
+        """Prints the incomplete last line of the latest text. Removes the status line."""
         self._display.clear()
         self._end_text()
         self._page.flush()
