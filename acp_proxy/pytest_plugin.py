@@ -128,7 +128,7 @@ def acp_agent(
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Checks the replay after a test that passed; a failing test ends this hook early."""
+    """Checks the replay after a test that passed; this code is not reached if the test failed."""
     check = item.stash.get(_CHECK, None)
     if check is not None and not check.can_wait():
         check.run(item)
@@ -215,7 +215,7 @@ def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
 
 
 def _settings(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
-    """Returns the settings (name, replay options, real agent, patience in seconds) or an error."""
+    """Returns the settings (name, replay options, real agent, longest wait in s) or an error."""
     try:
         name, options = _marked(item)
         words = replay_arguments(options)

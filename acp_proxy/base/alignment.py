@@ -168,8 +168,8 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
     """Yields the pairs of the longest common subsequence. Compares each item of A with each of B.
 
-    If several subsequences are longest, chooses the one that leaves the most pairs of an unpaired
-    item of A beside an unpaired item of B.
+    If several subsequences are longest, chooses the subsequence that leaves the most unpaired items
+    of A directly opposite unpaired items of B.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

@@ -99,7 +99,7 @@ LONG_LIST = 1000
 CANDIDATES = 50
 """The most recorded messages that are compared with a live message to find similar ones."""
 REMEMBERED = 1000
-"""The most entries of a table, such as the sessions or the divergences, that are remembered."""
+"""The most entries that a table remembers, such as a table of sessions or of divergences."""
 CACHED = 4096
 """The most entries of a cache."""
 REMEMBERED_CALLS = 10_000

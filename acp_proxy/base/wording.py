@@ -1,4 +1,4 @@
-"""Writes text for people: recorded text, safe to print, and counts, times and sizes in words.
+"""Writes text for people: makes recorded text safe to print, and words counts, times and sizes.
 
 Invisible and control characters of recorded text become escapes.
 """

@@ -15,7 +15,7 @@ from acp_proxy.batches.results import JobVerdict, VerdictKind
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0
-"""How many seconds pass between two checks whether the executor has room. (A cluster may grow.)"""
+"""After this many seconds, the executor is asked again whether it has room: a cluster may grow."""
 
 
 @frozen

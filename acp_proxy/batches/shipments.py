@@ -32,7 +32,8 @@ def packed(job: Job) -> bytes:
 
     Raises:
         OSError: a file cannot be read.
-        UnreadableRecording: a recording whose recorder still runs cannot be read.
+        UnreadableRecording: the recorder of the recording still runs, and the recording cannot be
+            read.
     """
     files = {path: _read(Path(path)) for path in job.files}
     if not job.is_shared:

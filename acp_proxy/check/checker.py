@@ -45,7 +45,7 @@ _QUICK_NS = 20 * 10**9
 """While a request other than a prompt is open, a silence of this many nanoseconds counts as a
 hang."""
 _LOST = ("unrecorded", "damaged")
-"""The actions in the recorder's notes that mean that frames are missing."""
+"""Actions of a recorder, in its notes, after which frames are missing from the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION

@@ -148,8 +148,8 @@ class LiveWatch(WaitWatch):
 
     Args:
         reader: the recording.
-        stall_s: the seconds of silence that are too long; None to find no silences. While a tool
-            call runs, the limit is at least `CALL_S`.
+        stall_s: the seconds of silence that are too long; None not to look for silences. While a
+            tool call runs, the limit is at least `CALL_S`.
         problem: whether to find errors, too: broken rules, and problems of the conversation as a
             whole.
     """
@@ -167,7 +167,8 @@ class LiveWatch(WaitWatch):
         """Reads the new frames, and looks for a silence or an error.
 
         Args:
-            now_ns: the present time on the monotonic clock. The caller refreshes the reader first.
+            now_ns: the present time on the monotonic clock. The caller must have refreshed the
+                reader just before.
 
         Returns:
             ``stall`` or ``problem``, with a sentence about it; None for neither.

@@ -42,8 +42,8 @@ class DialectSchema:
     """The types of the messages of a dialect.
 
     Args:
-        text: a JSON Schema. It describes an object with a member for the params and a member for
-            the result of each method.
+        text: a JSON Schema. It describes an object that has two members for each method: the params
+            and the result.
     """
 
     def __init__(self, text: str) -> None:

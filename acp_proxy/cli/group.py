@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
         lazy: where each command is defined, as ``module:name``, by the name of the command.
         also: where each command of a subgroup is defined, if the name of the subgroup may be left
             out.
-        elsewhere: the command to suggest, by a word that is not a command of this group.
+        elsewhere: for some words that are not commands of this group: the command to suggest.
         starters: the commands that start agents, or that prepare or watch the start of an agent.
             These commands do not run on Windows.
     """

@@ -173,7 +173,7 @@ def open_recording(
 def masked_alike(
     readers: Sequence["RecordingReader"], stack: ExitStack, known: Mapping[str, str] | None = None
 ) -> "list[RecordingReader]":
-    """Returns readers that mask the secrets of all recordings in each recording.
+    """Returns readers that mask, in each recording, the secrets of all these recordings.
 
     A value may be a secret at its place in one recording, and ordinary text in another recording.
 

@@ -240,7 +240,7 @@ def collected(
 
     Args:
         name: the name of the parameter.
-        value: a function that makes the value of the parameter from the values of these options.
+        value: a function that makes the value of the parameter from the values of `members`.
         members: the names of the options that the parameter replaces.
         options: all options to add.
     """

@@ -23,7 +23,7 @@ Each key has one of these forms:
 
 - ``COMMAND`` or ``COMMAND --option``;
 - ``COMMAND --option VALUE``, for an option that had a value;
-- ``COMMAND --option value``, for one value of an option; any text may follow a colon in it;
+- ``COMMAND --option value``, for one value of an option; any text may follow a colon in the value;
 - ``COMMAND FIRST SECOND``, for the arguments of a command.
 """
 STARTERS = ("record", "replay")

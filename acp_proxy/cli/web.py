@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from acp_proxy.web.access import Address, AddressFile
 
 _GARBAGE = 10_000, 10, 10
-"""The thresholds of the garbage collector. (All other commands end before it has to run.)"""
+"""The thresholds of the garbage collector. (Most other commands end before it would run.)"""
 _SWITCH_S = 0.0005
 """How long a thread that reads facts may keep other threads from reading rows, in seconds."""
 _PATIENCE_S = 1.0

@@ -163,8 +163,8 @@ class MistakenPairs:
     without_id: Counter[Direction] = field(factory=Counter)
     """The number of requests without an id. The other side may have answered them."""
     excused: Counter[str] = field(factory=Counter)
-    """How many unknown names are excused, by kind: session, terminal or tool call. Each may have
-    been in an unreadable message."""
+    """How many unknown names are excused, by kind: session, terminal or tool call. Each of these
+    names may have been in an unreadable message."""
     lost_update_seq: int = 0
     """The latest frame to the client that was unreadable, and so may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
@@ -179,7 +179,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt names an unknown session, and so may be meant for this one."""
+        """Whether a session may be what the latest prompt means by an unknown or unread id."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
@@ -302,11 +302,11 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session, without regard to one turn; None for no turn.
+        """Returns the newest open turn of a session except one turn; None if there is none.
 
         Args:
             session: the session.
-            number: the number of the turn that is not returned.
+            number: the number of the turn that is left out.
         """
         open_ = self.connection.state.turns.get(session or "", ())
         other = next((open_turn for open_turn in reversed(open_) if open_turn.id != number), None)

@@ -185,7 +185,7 @@ class PlanRecord:
     seq: int
     turn: int | None
     entries: dict[str, str | None]
-    """The status of each entry, by the text of the entry; None if several entries have the text."""
+    """The status of each entry, by the entry's text; None if several entries have the same text."""
     left_out: dict[str, int]
     """Unfinished entries that an update in the same turn left out, each with the frame of the
     update."""
@@ -253,7 +253,7 @@ class SessionRecord:
         return not is_new if self.state is None else self.state != "idle"
 
     def call(self, call_id: str, message: CheckedMessage, turn: TurnRecord | None) -> CallRecord:
-        """Returns the record of a tool call. Makes a new record if the call begins here.
+        """Returns the record of a tool call. Makes a new record if ``message`` begins the call.
 
         Args:
             call_id: the id of the call.

@@ -288,7 +288,7 @@ def _is_readable(message: CheckedMessage) -> bool:
 
 
 def _versions(message: CheckedMessage) -> tuple[int, int]:
-    """Returns the requested version and the answered version; two zeros if one is unknown."""
+    """Returns the requested and the answered version; both are 0 if either is unknown."""
     asked = None if message.request is None else message.request.params.get("protocolVersion")
     pair = integer(asked), integer(message.result.get("protocolVersion"))
     return (0, 0) if pair[0] is None or pair[1] is None else (pair[0], pair[1])

@@ -328,7 +328,7 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
     """Returns why an answer has no request, in a word; None for an answer to a request.
 
-    The word is unknown, twice, retyped or null.
+    The word is "unknown", "twice", "retyped" or "null".
     """
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None

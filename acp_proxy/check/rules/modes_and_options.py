@@ -150,7 +150,7 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers in which an option has another value than the allowed value that was set."""
+    """Finds answers whose option has not taken the allowed value that the client has set."""
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))

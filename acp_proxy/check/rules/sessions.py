@@ -16,7 +16,7 @@ _REOPENING = ("session/load", "session/resume")
 _OF_ANY_TIME = (
     "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
 )  # fmt: skip
-"""Requests that may name any listed session, even one of an earlier connection."""
+"""Requests that may name any listed session, even a session of an earlier connection."""
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
 

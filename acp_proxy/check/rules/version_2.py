@@ -29,7 +29,7 @@ def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("v2.prompt-result", results=(PROMPT,), alone=True)
 def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to prompts that have a stop reason, which belongs in an update."""
+    """Finds stop reasons in answers to prompts. In version 2, updates must have them."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
         text = f"the answer to a prompt has the stop reason {reason}"

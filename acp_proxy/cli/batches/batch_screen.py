@@ -33,7 +33,7 @@ class BatchScreen:
 
     Args:
         names: the names of the recordings that have no verdict yet, in order.
-        before: the kinds of the verdicts from the earlier, interrupted run.
+        before: the kinds of the verdicts that an earlier, interrupted run of this batch has made.
         clock: returns seconds, from any origin.
     """
 

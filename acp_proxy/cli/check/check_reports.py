@@ -21,7 +21,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
-    """Returns a JUnit suite with one case for each recording and each rule that was checked.
+    """Returns a JUnit suite with one case for each rule that was checked in each recording.
 
     A case fails if one of its findings makes the check fail. All other findings become output of
     the case.

@@ -200,7 +200,7 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints proposed rules on stdout, and the differences that these rules leave on stderr.
+    """Prints proposed rules on stdout. Prints on stderr which differences these rules leave.
 
     Args:
         result: the proposed rules.

@@ -65,7 +65,7 @@ def doctor(json: bool) -> None:
 
 
 def read_record(arguments: Sequence[str]) -> list[str]:
-    """Parses arguments of ``record`` without the environment, and returns the agent's command.
+    """Parses arguments of ``record``; returns the agent's command. Ignores environment variables.
 
     Raises:
         ValueError: the arguments are wrong.

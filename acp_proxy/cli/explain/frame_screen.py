@@ -1,7 +1,7 @@
 """Prints one frame or event in full: its labels, its message, and the other half of its exchange.
 
-The message is laid out as JSON, one value on each line. Its long texts follow, line by line. Bytes
-that are not UTF-8 are printed in hex.
+The message is laid out as JSON, one value on each line. The long texts of the message follow, line
+by line. Bytes that are not UTF-8 are printed in hex.
 
 The JSON is cut into tokens and is never parsed into values. So numbers, repeated names and most
 escapes are printed as they were sent, and a message may have any size and depth.

@@ -96,7 +96,7 @@ class TimelineLayout:
         self.screen, self.recording, self.pauses = screen, reader.recording, Pauses(reader)
         self.hints_of = HintReader(reader).of
         self.live = reader.is_open
-        """Whether answers may still come, since the recorder runs."""
+        """Whether the recorder runs, so that answers may still come."""
         self._times = times
         needed: dict[str, Fact] = {"time": TIMES[times][1], "size": "bytes"}
         unknown = (name for name, fact in needed.items() if not self.recording.knows(fact))

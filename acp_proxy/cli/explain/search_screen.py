@@ -143,7 +143,7 @@ class _ScreenPrinter(MatchPrinter):
     def _name_of_frame(self, hit: SearchHit) -> str:
         """Returns the label of a match's frame: the tool call, or else the method.
 
-        A match that may be a name, or that shows the title of the tool call, gets the method.
+        If the match may be a name, or shows the title of the tool call, returns the method.
         """
         place, match = hit.place, hit.excerpt.match
         if place.tool_call is None or '"' in match or match in (place.method or ""):

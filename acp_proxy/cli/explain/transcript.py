@@ -68,10 +68,10 @@ def transcript(
 ) -> None:
     """Write the conversation as Markdown that can go into an issue.
 
-    Each session and each turn has a section. It contains the prompt, messages and thoughts, tool
-    calls and terminals with their output, files, diffs, permissions with all options and the chosen
-    option, plans, errors, unanswered requests, stderr, and why the turn stopped. Output, thoughts
-    and files are folded, except those of failures.
+    Each session and each turn has a section. A section contains the prompt, messages and thoughts,
+    tool calls and terminals with their output, files, diffs, permissions with all options and the
+    chosen option, plans, errors, unanswered requests, stderr, and why the turn stopped. Output,
+    thoughts and files are folded, except those of failures.
 
     On a terminal, the transcript is printed with colours and without the marks of Markdown. A pipe,
     `-o FILE` and `-o -` get Markdown.
@@ -79,8 +79,8 @@ def transcript(
     Text of a recording cannot become markup: it is written in fences and code spans, and control
     characters are escaped. The middle of a long text is left out, unless --full is given.
 
-    FILTER selects frames, as in `log`. If it selects one frame of a tool call, a terminal or a
-    request, all frames of it are shown.
+    FILTER selects frames, as in `log`. If FILTER selects one frame of a tool call, a terminal or a
+    request, all frames of this tool call, terminal or request are shown.
 
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the transcript before you send it.

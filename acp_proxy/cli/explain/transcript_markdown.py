@@ -265,7 +265,7 @@ def _choice(choice: EntryChoice) -> str:
 
 
 def choice_state(choice: EntryChoice) -> tuple[str, str]:
-    """Returns ``x`` for a chosen option or a completed step (otherwise a blank), and the state.
+    """Returns a mark and the state. A chosen option or completed step has ``x``, others a blank.
 
     Args:
         choice: the option or the step.

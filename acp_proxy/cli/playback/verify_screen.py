@@ -217,7 +217,7 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
 def _unstable(
     noise: ModelNoise, runs: Sequence[PlayedRun], options: DiffOptions
 ) -> Iterator[UnstableRun]:
-    """Learns the noise from the later runs. Prints and yields runs that differ in other ways."""
+    """Learns noise from the later runs; prints and yields runs that differ in more than noise."""
     first = runs[0].new
     for number, run in enumerate(runs[1:], 2):
         same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())

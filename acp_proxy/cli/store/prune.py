@@ -61,8 +61,8 @@ def prune(
     """Delete the old recordings of DIR, or of the recordings directory.
 
     With both --older-than and --larger-than, a recording is deleted if either condition is true.
-    The command does not delete recordings that are still running, recordings with notes, damaged
-    recordings, or any other files.
+    The command does not delete recordings that are still running, recordings with notes (except
+    with --noted), damaged recordings, or any other files.
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")
