@@ -116,7 +116,7 @@ def stats(
 def _compare(where: Path, words: str, by: str, *, as_json: bool) -> None:
     """Prints a row for each version of the agents or clients, or for each project."""
     if not where.is_dir():
-        raise Refusal(f"expected a directory of recordings with --by, got {where}")
+        raise Refusal(f"--by compares recordings: expected a directory of recordings, got {where}")
     find = partial(measure, words=words, now_ns=time.monotonic_ns())
     entries = list_recordings(paths(where), find, unredacted=is_unredacted(), mapped=mapped)
     for problem in filter(None, (entry.problem for entry in entries)):

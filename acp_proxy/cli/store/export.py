@@ -90,7 +90,7 @@ class CopyMasking:
             open_recording(rec, level=level, watch=limited) as reader,
         ):
             if reader.live:
-                raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")
+                raise Refusal(f"{reader.path} is still being recorded; wait until it has ended")
             yield reader
 
     def report(self, reader: RecordingReader, output: Path) -> None:
@@ -152,7 +152,7 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
         Refusal: the database cannot be written, or the recorder still runs.
     """
     if reader.live:
-        raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")
+        raise Refusal(f"{reader.path} is still being recorded; wait until it has ended")
     from acp_proxy.store.copies.text_export import write_text_form
     from acp_proxy.store.copies.text_import import import_text_form
 

@@ -170,7 +170,7 @@ def _import(file: str, options: _Options) -> None:
     if (output := options.output) is not None:
         directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
         if not stem or stem in (".", "..") or Path(output).is_dir():
-            raise Refusal(f"expected the path of a file with --output, got {output!r}")
+            raise Refusal(f"--output names the new database: expected a file, got {output!r}")
     path = STDIN if file == "-" else Path(file)
     try:
         if output is None:

@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
         said = complaint("inspect", "import", memory, home=home)
         assert said == f"cannot read {memory} as a recording: input/output error"
     said = complaint("inspect", "import", text, "-o", tmp_path, home=home)
-    assert said == f"expected the path of a file with --output, got {str(tmp_path)!r}"
+    assert said == f"--output names the new database: expected a file, got {str(tmp_path)!r}"
 
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
