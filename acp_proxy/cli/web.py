@@ -87,13 +87,13 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
             return
         if known is not None and port not in (None, known.port):
             known = None  # another port makes another token
-        listener = _listen(port or (known.port if known else 0), is_asked=port is not None)
-        chosen = listener.getsockname()[1]
-        if known is None or known.port != chosen or new_token:
-            known = new_address(chosen)
-            file.write(known)
-        _show(file, known, page, is_opened=open)
-        _serve(options, file, known, listener)
+        with _listen(port or (known.port if known else 0), is_asked=port is not None) as listener:
+            chosen = listener.getsockname()[1]
+            if known is None or known.port != chosen or new_token:
+                known = new_address(chosen)
+                file.write(known)
+            _show(file, known, page, is_opened=open)
+            _serve(options, file, known, listener)
     except OSError as e:
         raise Refusal(f"the window cannot be opened: {e}") from None
 
