@@ -270,13 +270,13 @@ def _value(kind: str, name: str, text: str) -> Any:
 
 
 def _content(fault: Fault, trigger: Trigger) -> str:
-    """Returns the settings of a rule that differ from their defaults, as text."""
+    """Returns, as text, the settings of a rule that differ from their defaults."""
     changed = changed_settings(fault) | changed_settings(trigger)
     return f"{fault.kind} {json.dumps(changed, sort_keys=True)}"
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
-    """Gives each rule a unique name and key. Raises `BadPlan` if a given name is repeated."""
+    """Gives each rule a unique name and key. Raises `BadPlan` if the plan names two rules alike."""
     rules = list(rules)
     owners: dict[str, FaultRule] = {}
     for rule in rules:
@@ -304,7 +304,7 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
-    """Returns a plan as TOML. Reading the TOML gives an equal plan.
+    """Returns the rules and the seed of a plan as TOML. From this TOML, equal rules are read.
 
     Args:
         plan: the plan.

@@ -1,7 +1,7 @@
 """Reads the TOML of a plan, and makes faults and triggers from its values.
 
-TOML of unknown origin is read with limits: a plan is small and flat. A wrong value is refused with
-its place and reason. Conversion is strict: a text or a boolean does not count as a number.
+A plan is small and flat, so the size and the nesting of its TOML are limited. The error about a
+wrong value names the place and the reason. A text or a boolean does not count as a number.
 """
 
 import math
@@ -47,17 +47,17 @@ class Trigger:
     """The conditions under which a rule fires. Matches are counted per counter scope."""
 
     where: str = ""
-    """A filter; empty for every frame."""
+    """The filter that chooses the frames that match; empty for every frame."""
     after: int = field(default=0, validator=at_least(0))
-    """How many matches pass before the rule can fire."""
+    """How many matches are skipped before the rule can fire."""
     every: int = field(default=1, validator=at_least(1))
-    """After the matches of `after`, every n-th match fires."""
+    """Of the matches that are not skipped, the rule fires at the first, and then at every n-th."""
     times: int | None = field(default=None, validator=at_least(1))
     """The largest number of times that the rule fires."""
     probability: float = field(default=1.0, validator=at_least(0, 1))
-    """The probability that a match fires, after the other conditions."""
+    """The probability that the rule fires at a match that meets all other conditions."""
     window: Window | None = None
-    """The start and end of the time in which frames can match, from the connection's start."""
+    """When frames can match: the start and the end, counted from the connection's start."""
 
 
 class BadToml(ValueError):
@@ -166,7 +166,7 @@ def _message(error: BaseException, place: str) -> str:
 
 
 def _exactly(words: str) -> Callable[[Any, type], Any]:
-    """Returns a hook that accepts only values of one type, without subclasses."""
+    """Returns a hook that accepts values of exactly one type, and no values of its subclasses."""
 
     def structure(value: Any, kind: type) -> Any:
         if type(value) is kind:

@@ -1,4 +1,4 @@
-"""Triggers decide when rules fire: they count the matches of each rule and may draw at random.
+"""Triggers decide when rules fire: they count the matches of each rule, and draw random numbers.
 
 Matches are counted in *counter scopes*: one direction of a session or of the connection. So the
 faults of a session do not depend on how sessions interleave.
@@ -79,7 +79,7 @@ def reached(plan: Plan) -> list[Direction]:
 
 
 def firing_in(plan: Plan, direction: Direction) -> list[FaultRule]:
-    """Returns the rules that can fire at frames of a direction, in order.
+    """Returns the rules that can fire at frames of a direction, in the order of the plan.
 
     Args:
         plan: the rules.

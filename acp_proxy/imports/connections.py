@@ -26,7 +26,7 @@ TO_AGENT_METHODS = (
 _TO_AGENT_RESULTS = {
     "outcome", "content", "terminalId", "output", "exitStatus", "exitCode", "action", "truncated",
 }  # fmt: skip
-"""Members of the results that clients send."""
+"""Members of results that come from a client and not from an agent."""
 _SURE = {
     "session/prompt": "stopReason",
     "session/new": "sessionId",
@@ -154,7 +154,7 @@ Happened = Sent | ConnectionBegins | Remark | UnreadLines | Facts
 
 
 def connections(entries: Iterable[Entry], *, guesses: bool = False) -> Iterator[Happened]:
-    """Yields the entries of a log with directions. A mark shows where another connection begins.
+    """Yields a log's entries, each with its direction, and a mark where a new connection begins.
 
     A connection begins with ``initialize``, which a client sends once in each connection.
 

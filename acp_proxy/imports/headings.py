@@ -138,9 +138,9 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches a text, after its times were removed, that has no words except a log level."""
+"""Matches a text that has no words except a log level. Times were removed from the text before."""
 _LONGEST = 300
-"""The largest number of bytes before a message."""
+"""The size in bytes of the longest text that can be a heading."""
 
 
 class DirectionMark(NamedTuple):
@@ -161,7 +161,10 @@ class Heading(NamedTuple):
 
 
 def read_heading(text: bytes) -> Heading | None:
-    """Reads the text before a message; None if it has other words than a time and a mark.
+    """Reads the text before a message; None if this text is too long, or is not a heading.
+
+    A text without a mark is a heading if its only words, outside of brackets, are a time and a
+    log level.
 
     Args:
         text: the text, which may be blank.

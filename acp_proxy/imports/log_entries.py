@@ -145,7 +145,7 @@ NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""The most remarks that are kept after an incomplete message, until the end of the input."""
+"""The most remarks that are kept in memory while they may be all that follows a cut message."""
 
 
 def bad_too_long(number: int) -> UnreadLines:

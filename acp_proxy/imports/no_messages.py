@@ -1,4 +1,4 @@
-"""Explains why an input has no messages or unreadable messages, and what the user can do."""
+"""Explains why an input has no messages, or none that can be read, and what the user can do."""
 
 import re
 

@@ -30,10 +30,10 @@ class LineReceived:
 
 @frozen
 class PartReceived:
-    """The peer sent bytes of an unfinished line; only an engine that plays a client gets it."""
+    """The peer sent bytes of an unfinished line. Only engines that play a client get this event."""
 
     size: int
-    """How many bytes of the line came since the last event."""
+    """How many bytes of the line came since the previous event."""
     at: int
 
 
@@ -53,7 +53,7 @@ class Wakeup:
 
 @frozen
 class WriteStalled:
-    """The peer has not read for the stall timeout; nothing more can be sent."""
+    """The peer has read nothing during the stall timeout; nothing more can be sent."""
 
     at: int
 

@@ -83,7 +83,7 @@ class CorruptMode(StrEnum):
     BAD_UTF8 = "bad-utf8"
     """A byte that is invalid in UTF-8 is inserted at a random position."""
     BAD_JSON = "bad-json"
-    """The last character, a bracket, is removed."""
+    """The last character of the frame is removed, which is a closing bracket."""
     NUL = "nul"
     """A NUL byte is inserted at a random position."""
     BOM = "bom"
@@ -157,7 +157,7 @@ class TruncateFault(Fault):
     kind = "truncate"
 
     keep_bytes: int = field(default=20, validator=at_least(0))
-    """How many bytes of the line arrive, without its newline."""
+    """How many bytes of the line arrive, not counting the newline."""
     newline: bool = True
     """Whether the newline is kept; otherwise the next frame continues the line."""
 
@@ -188,16 +188,16 @@ class ReplaceFault(Fault):
     frame: str | None = field(default=None, validator=one_line)
     """The line that arrives in place of the frame."""
     set: dict[str, Any] = field(factory=dict, validator=plain_json)
-    """New values by JSON pointer; a last part ``-`` appends to a list."""
+    """New values by JSON pointer. If a pointer ends in ``/-``, its value is appended to a list."""
     change: dict[str, Any] = field(factory=dict, validator=plain_json)
-    """New values by JSON pointer, for members that the frame has."""
+    """New values by JSON pointer; values for members that the frame lacks are ignored."""
 
     def __attrs_post_init__(self) -> None:
         """Refuses settings that exclude each other."""
         members = {"set": self.set, "change": self.change}
         if (self.frame is None) == (not any(members.values())):
             came = "neither" if self.frame is None else "both"
-            raise BadSetting("frame", f"expected either frame or set, got {came}")
+            raise BadSetting("frame", f"expected frame, or else set or change, got {came}")
         for name, values in members.items():
             for pointer in values:
                 if not pointer.startswith("/"):
@@ -264,7 +264,7 @@ def _has(value: Any, path: _Path) -> bool:
 
 
 def _put(value: Any, path: _Path, new: Any) -> None:
-    """Sets a member of a message. Missing objects that contain the member are created."""
+    """Sets a member of a message. Creates the objects around the member if they are missing."""
     for place, key in enumerate(path):
         is_last = place == len(path) - 1
         if isinstance(value, list):

@@ -70,7 +70,7 @@ class TerminateFault(_SignalFault):
     outcome = "passes, and the agent is sent SIGTERM"
 
     grace_ms: float | None = field(default=None, validator=at_least(0))
-    """The time after which the agent is killed if it is still running; never by default."""
+    """When to kill an agent that still runs, in milliseconds after the signal; never by default."""
 
     def _grace_ns(self) -> int | None:
         return None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)

@@ -93,7 +93,7 @@ class HugeFrameFault(Fault):
     """Size of the whole line; larger lines are not changed."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Accepts only smaller frames whose params or result can have ``_meta``."""
+        """Accepts frames smaller than the given size whose params or result can have ``_meta``."""
         data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 
@@ -119,7 +119,7 @@ def _padded(data: bytes, size: int) -> bytes:
 
 
 def _objects(text: str, places: dict[str, object]) -> list[int]:
-    """Returns the positions in a text where the objects at some places of the message start."""
+    """Returns where the objects at the given places of a message begin in its text."""
     return [span.start for span in spans(text, places) if text[span.start] == "{"]
 
 

@@ -29,8 +29,8 @@ from acp_proxy.record.capture.process_table import all_processes
 from acp_proxy.record.capture.record_options import RECORD
 
 _MORE_S = 5.0
-"""After twice the agent's grace time and this many seconds, a recorder that still runs gets
-SIGTERM."""
+"""A recorder that does not end gets SIGTERM after twice the agent's grace time plus this many
+seconds."""
 _PAUSE_S = 0.01
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
@@ -102,7 +102,7 @@ class RecorderProcess:
 
         If this process gave up on the agent, the recorder first gets SIGALRM, and records that the
         client gave up. Only then is the agent's input closed. Some agents answer as soon as their
-        input ends, and such an answer has to come after the record of giving up.
+        input ends, and such an answer has to be recorded later than the giving up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
@@ -121,7 +121,7 @@ class RecorderProcess:
         """Reads the agent's output to its end, or until nothing has come for the grace time.
 
         Then closes the pipe, which tells the recorder that its client is gone. The recorder records
-        the output whether it is read here or not.
+        all output, even if it is not read here.
         """
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while True:

@@ -162,7 +162,7 @@ class ReplayFaults:
             self._follow_up()
 
     def _follow_up(self) -> None:
-        """Runs each side effect, and ends each direction, whose preceding bytes are all written."""
+        """Runs the side effects, and ends the directions, that no unwritten bytes precede."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:
@@ -226,7 +226,7 @@ def play_with_faults(
 async def let_go_on_signal(
     streams: ReplayFaults, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Calls `let_go` on a stop signal, even after the replay, while delayed bytes are written.
+    """Calls `let_go` at a stop signal, also after the replay while delayed bytes are written.
 
     Args:
         streams: the streams of the replayed agent.

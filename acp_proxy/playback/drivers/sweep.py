@@ -56,7 +56,8 @@ class ClientRun:
         fired: how often each rule fired; None if no agent was started, or if the agent wrote no
             report.
         output: the end of the client's output.
-        received: how many lines the client sent to its (last) agent; None without a report.
+        received: how many lines the client sent to the agent that it started last; None without a
+            report.
     """
 
     plan: str
@@ -253,7 +254,7 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
 
 
 def _reported(report: Path) -> dict[str, Any] | None:
-    """Returns the report of the last agent of a run; None if there is no readable report."""
+    """Returns the report of the agent that a run started last; None if it cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         content = json.loads(report.read_text(encoding="utf-8"))
         return content if isinstance(content, dict) else None

@@ -1,4 +1,4 @@
-"""Runs an engine that plays a client to an agent. If recorded, a recorder starts the agent.
+"""Runs an engine that plays a client to an agent; a recorder may start and record the agent.
 
 One task reads, a second task feeds the engine, and a third task writes, so neither side can block
 the other. The few messages that wait to be written are in memory. If an agent neither reads nor
@@ -41,7 +41,7 @@ from acp_proxy.record.capture.new_recording import MADE_BY, SECRETS
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
-"""For how many seconds the agent's last messages are read at the end."""
+"""For how many seconds, at most, the agent's last messages are read at the end."""
 
 
 _PATIENCE_S = 3
@@ -68,8 +68,8 @@ class VerifyOutcome:
     Attributes:
         signum: the signal that stopped this process, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
-        recorder_signal: the signal that ended the recorder; None without a signal, or if this
-            process sent it. A signal that ends the agent also ends the recorder.
+        recorder_signal: the signal that ended the recorder; None if no signal did, or if this
+            process sent the signal. A signal that ends the agent also ends the recorder.
         left_behind: the commands of processes that the agent left behind. They were ended.
         pauses: the start and the end of each wait for an optional message that never came, in
             nanoseconds of the monotonic clock.
@@ -207,8 +207,8 @@ class Verifier:
     _grace: float = field(default=inf, kw_only=True)
     """Seconds of silence after which no more messages are expected at the end."""
     moved_at: int = field(init=False, factory=now_ns)
-    """When the agent last read or wrote something, or when a message was queued for it while no
-    other message was; in nanoseconds of trio's clock."""
+    """When the agent last read or wrote something, or when a message was put into the agent's
+    empty queue, in nanoseconds of trio's clock. The latest of these times counts."""
     _wake_at: float = field(init=False, default=inf)
     _unwritten: int = field(init=False, default=0)
     """The number of bytes that wait to be written."""

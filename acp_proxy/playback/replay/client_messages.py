@@ -1,7 +1,7 @@
 """Handles the client's lines: pairs each with a recorded message, or notes a divergence.
 
 In the 1.0 draft the client pushes a terminal's output in pieces of random size. So no frame waits
-for missing pieces once the program has ended. Additional pieces are answered like recorded pieces,
+for missing pieces after the program has ended. Additional pieces are answered like recorded pieces,
 until the terminal is released.
 
 The moment when the user pressed stop must not matter. So all frames recorded before a cancellation
@@ -251,7 +251,7 @@ class ClientMessages:
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Answers a piece of output like a recorded piece, or else with a default answer."""
+        """Answers a piece of output with a recorded answer to a piece, or else a default answer."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:

@@ -163,7 +163,7 @@ class DivergenceHandler:
     def refuse(
         self, live: ClientMessage, *, conflict: MessageMatch | None, lane: Lane | None = None
     ) -> Iterator[Command]:
-        """Logs a message without a match, answers a request with an error, and abandons the lane.
+        """Logs a message without a match, answers it if it is a request, and abandons the lane.
 
         Args:
             live: the client's message.

@@ -42,10 +42,10 @@ class FrameScheduler:
     _requests: OpenRequests
     _options: PlaybackOptions
     _last_state: tuple[int, ...] = field(init=False, default=())
-    """The values that can block tracks, as they were at the last check."""
+    """The values that can block tracks, as they were at the previous check."""
     _held_by: dict[int, set[Track]] = field(init=False, factory=dict)
-    """The tracks that wait for requests of the client, by the exchange of the last of these
-    requests."""
+    """The tracks that wait for requests of the client. The key is the highest exchange number of
+    these requests."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
         """Returns the due frame with the lowest number; with ``at_once``, all frames are due."""
@@ -217,7 +217,7 @@ class FrameScheduler:
         return answered - self._schedule.exempt.prevented - self._requests.live_ids.keys()
 
     def _can_pass(self, track: Track, step: Step) -> bool:
-        """Whether the frames behind a client's message on its track may go out."""
+        """Whether the frames that follow a client's message on a track may go out."""
         if step.exchange in self._schedule.exempt.prevented or track.pass_arrived(step):
             return True
         if not self._blocks_nothing(step):

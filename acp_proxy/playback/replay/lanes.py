@@ -83,7 +83,7 @@ class Lane:
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
     def note_missing(self) -> Step | None:
-        """Notes that the first awaited message is missing, and returns this message, or None."""
+        """Marks the first missing message as reported, and returns it; None if none is missing."""
         self.is_overtaken = False
         if (missing := self.first_missing) is not None:
             self.missed.add(missing.key)
@@ -126,7 +126,7 @@ class Track:
     """For each message in the queue that has come: when it came, in live nanoseconds."""
 
     def pass_arrived(self, step: Step) -> bool:
-        """Lets the track go on past a client's message; returns False before the message comes."""
+        """Lets the track go on past a client's message; returns False if it has not come yet."""
         at = self.arrived.pop(step.key, None)
         if at is None:
             return False
@@ -158,7 +158,7 @@ class WaitingFrame:
     """The numbers of the frames that this frame waits for. They are about exchanges that were open
     at the same time as `asked`, and were recorded earlier."""
     since: Moments | None = None
-    """When the last awaited message or frame passed, as in `Track.since`."""
+    """When the latest of the awaited messages and frames passed, live and in the recording."""
 
     @property
     def is_free(self) -> bool:
@@ -178,7 +178,7 @@ class ConnectionFrames:
     waiting: list[WaitingFrame] = field(factory=list)
     """Frames that have not gone out, in recorded order."""
     _requests: dict[Key, Step] = field(factory=dict)
-    """The client's requests that may be open at the same time as the next frame."""
+    """The client's requests that may be open at the same time as the next frame's exchange."""
     _come: dict[Key, int] = field(factory=dict)
     """When each request of the client came, in live nanoseconds, by the request's key."""
 
@@ -239,7 +239,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Makes frames whose own requests have come wait no longer for optional messages.
+        """Ends the wait for optional messages, for each frame whose own requests have come.
 
         Args:
             optional: the optional messages.

@@ -2,11 +2,11 @@
 
 Candidates are the unplayed messages of the lane. The match is the first of:
 
-- a recorded message that is equal;
+- a recorded message that equals the live message;
 - a recorded message that becomes equal when a directory or terminal of the client is bound.
 
-A message that is only similar never matches. Messages beyond the part of the recording that was
-read are looked up by method.
+A message that is only similar never matches. In the part of the recording that was not read yet,
+messages are looked up by method.
 
 Two sessions are interchangeable if equal requests created them and only equal messages came in
 both. If a message matches in an interchangeable session and not in its own, the two sessions are
@@ -156,7 +156,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields steps with a message's kind and method; with a session only if the message has one."""
+    """Yields the steps with the kind and method of a message that name a session if it does."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

@@ -74,9 +74,11 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the other recording's ids for sessions, if these make the next outputs equal.
+        """Returns the session ids to replace so that the next output equals another recording's.
 
-        Returns None if the outputs differ in more than the ids of sessions.
+        Returns:
+            The ids of the other recording, by the ids of this recording; None if the outputs also
+            differ elsewhere, or if an id cannot be replaced.
         """
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
@@ -111,7 +113,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns the new id of each session; None if two sessions would have the same id."""
+        """Returns the sessions' new ids; None if two would be the same, or if one cannot change."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}

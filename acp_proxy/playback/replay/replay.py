@@ -1,8 +1,8 @@
 """The replay engine plays a recorded agent to a client: it gets events and yields commands.
 
 After each line of the client, the engine sends every frame that the recording allows, lowest
-recorded number first. Time comes with the events and there is no randomness, so the same lines give
-the same bytes.
+recorded number first. The engine has no clock and no randomness: each event has its time. So the
+same events give the same bytes.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ SETTLE_NS = 10**9
 
 
 class Replay:
-    """The replay of one connection; no other replay may use the same script."""
+    """The replay of one connection. Each replay needs a `Script` of its own."""
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.state = state = ReplayState(script, options)
@@ -202,7 +202,7 @@ class Replay:
         return Finish()
 
     def _next_moment(self) -> int | None:
-        """Returns when next a frame is due, a message counts as missing, or the replay stalls."""
+        """Returns the next time when a frame is due, a message is missing, or the replay stalls."""
         now = self._schedule.now
         moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)

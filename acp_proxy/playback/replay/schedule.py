@@ -18,7 +18,7 @@ from acp_proxy.recording.steps import LaneFinder, Script, Step
 
 @define
 class Exemptions:
-    """The client's messages that frames no longer wait for. Exchanges stand for requests."""
+    """The client's messages that frames no longer wait for. Exchanges identify requests."""
 
     optional: dict[int, Key] = field(factory=dict)
     """Optional requests and their keys; an optional request that comes late is still answered."""
@@ -196,7 +196,7 @@ class ReplaySchedule:
         self.wake_all()
 
     def drop(self, step: Step) -> None:
-        """Takes a frame out of `frames` if it answers only requests that will not come."""
+        """Subtracts a frame from `frames` if it answers only requests that cannot come."""
         if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 

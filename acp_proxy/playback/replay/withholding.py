@@ -126,7 +126,7 @@ class Withholding:
 
     @property
     def outside(self) -> list[int]:
-        """The withheld frames that act outside the client's directories; none if inert."""
+        """Frames withheld for acting outside the client's directories; empty for an inert agent."""
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:

@@ -93,7 +93,7 @@ def read_name(text: str) -> str:
     if not (is_short and is_plain) or text == "latest":
         raise ValueError(
             f"{text[:60]!r} cannot be a name: expected printable UTF-8 of at most {_LONGEST_NAME} "
-            "bytes without a slash, that does not begin with . or - and is not latest"
+            "bytes without a slash, not beginning with . or -, and not the word latest"
         )
     return text
 

@@ -237,7 +237,7 @@ class Relay:
         self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
         if not self._has_warned_of_stop:
             self._has_warned_of_stop = True
-            warn(f"the agent was {reason}; a recorded agent has no access to it here")
+            warn(f"the agent was {reason}; a recorded agent has no access to this terminal")
 
     def _pass_signals_on(self) -> None:
         while True:

@@ -188,7 +188,7 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
         (
             ["record", "--name", "a/b", "--", "agent"],
             "invalid value for '--name': 'a/b' cannot be a name: expected printable UTF-8 of at "
-            "most 200 bytes without a slash, that does not begin with . or - and is not latest; "
+            "most 200 bytes without a slash, not beginning with . or -, and not the word latest; "
             "see `acp-proxy record --help`",
         ),
     ],
