@@ -276,7 +276,7 @@ def _content(fault: Fault, trigger: Trigger) -> str:
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
-    """Gives each rule a unique name and key. Raises `BadPlan` if the plan names two rules alike."""
+    """Gives each rule a unique name and key. Raises `BadPlan` if two given names are equal."""
     rules = list(rules)
     owners: dict[str, FaultRule] = {}
     for rule in rules:

@@ -2,11 +2,12 @@
 
 Its command is ``python -m acp_proxy.programs.tested_agent DIR``.
 
-DIR/plan.json has the command to run. Each start takes the next free number N, and holds a lock on
-DIR/N.lock until it ends. A start writes:
+DIR/plan.json has the command to run. Each process takes the next free number N, and locks
+DIR/N.lock until the process ends. It writes:
 
-- DIR/N.json, the report of a replay, or DIR/N.db, a recording;
-- on failure DIR/N.error, the reason.
+- DIR/N.json: the report, if it plays a replay;
+- DIR/N.db: the recording, if it records;
+- DIR/N.error: the reason, if it fails.
 
 Arguments that a client adds for a real agent are ignored by a replay.
 """

@@ -76,7 +76,7 @@ Key = TypeVar("Key", bound=Hashable)
 @define
 class _LastCall:
     turn: int | None
-    """The last turn that named the call."""
+    """The latest turn that named the call."""
     is_over: bool = False
 
 

@@ -17,7 +17,7 @@ from acp_proxy.protocol.jsonrpc import Direction
 
 @define
 class Exchange:
-    """A request and its response. Once the recording has ended, ``outcome`` is final."""
+    """A request and its response. ``outcome`` can change until the recording has ended."""
 
     id: int
     direction: str

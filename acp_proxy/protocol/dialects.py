@@ -69,7 +69,7 @@ _MEMBERS = {
 
 @frozen
 class Vote:
-    """The evidence for a dialect that one message contains."""
+    """The evidence for the dialect in one message."""
 
     place: str
     """The kind of message: a method, a kind of update, or the answer to a method."""
@@ -95,7 +95,7 @@ class Evidence:
     nothing."""
 
     def take(self, message: Message, answered: str | None = None) -> bool:
-        """Adds the evidence for dialects that the next message contains.
+        """Adds to the evidence what the next message shows about the dialect.
 
         Args:
             message: the message.

@@ -25,7 +25,7 @@ class PermissionAnswer:
     result: Any
     """The result of the answer; None if the answer is an error."""
     kinds: tuple[Any, ...] = ()
-    """The kinds of the options with the selected id. Several offered options may have one id."""
+    """The kinds of the options with the selected id, which several options may have."""
 
     @property
     def granted(self) -> bool | None:
@@ -70,7 +70,7 @@ class PermissionAnswer:
 
     @property
     def may_allow(self) -> bool:
-        """Whether an agent may read the answer as permission; False only for a certain refusal."""
+        """Whether an agent could read the answer as permission; False only for a clear refusal."""
         if member(self.result, "granted") is False:
             return False
         if not self.has_outcome:
@@ -103,7 +103,7 @@ def options_of(request: Any) -> list[dict[str, Any]]:
 
 
 def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the options that an answer can select without doubt: the answer has only an id.
+    """Returns the options whose ids identify them, since an answer names only an option's id.
 
     An option is left out if a different option has the same id.
     """

@@ -25,7 +25,7 @@ class Place(Enum):
     """The id of a request; in ``$/cancel_request``, the id of the request to cancel."""
     SESSION = "session"
     ROOT = "root"
-    """A directory that the client chose: the working directory, or an additional one."""
+    """A directory that the client chose: the working directory, or an additional directory."""
     ROOT_URI = "root-uri"
     """A directory that the client chose, as a URI."""
     PATH = "path"

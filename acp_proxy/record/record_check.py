@@ -31,7 +31,7 @@ def _load() -> None:
 
 
 def report_findings(path: Path, deadline: float) -> None:
-    """Prints the broken rules of the protocol to stderr, or the command that shows them.
+    """Prints the broken rules to stderr, or that the recording could not be checked in time.
 
     Args:
         path: the path of the recording, which has ended.

@@ -59,7 +59,7 @@ class RecordedFrame:
 
 @frozen
 class RecordedTurn:
-    """A prompt and all messages until its stop reason."""
+    """A prompt and all messages up to its stop reason."""
 
     id: int
     """The number of the turn in the recording, from 1."""
@@ -90,7 +90,7 @@ class RecordedExchange:
     response_seq: int | None
     """The number of the answer's frame; None if there is no answer."""
     seconds: float | None
-    """Seconds from the request to its answer."""
+    """Seconds from the request to its answer; None if there is no answer, or without times."""
     outcome: str | None
     """result, error, cancelled or unanswered."""
 

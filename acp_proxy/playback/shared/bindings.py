@@ -105,7 +105,7 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Returns the recorded values that have another live value, except ids of messages."""
+        """Returns the recorded values, except message ids, that differ from their live values."""
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 

@@ -224,7 +224,7 @@ class Comparer:
     def _note_difference(
         self, result: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
     ) -> None:
-        """Adds a difference without its secrets; ``was`` is ``old`` exactly as it was recorded."""
+        """Adds a difference without its secrets. ``was`` is ``old`` as it was recorded, if known."""
         expected = old
         if self._mask is not None:
             old, new = self._mask(path, old), self._mask(path, new)
@@ -266,7 +266,7 @@ class Comparer:
             result.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
-        """Whether two paths are equal when the live directory replaces the recorded one."""
+        """Whether a live path equals the recorded path with the live directories inserted."""
         return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(
@@ -298,7 +298,7 @@ class Comparer:
     def _settle_choice(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares a value that a client may choose once. The first choice becomes a proposal."""
+        """Compares a value that the client chooses once, and proposes the choice as a binding."""
         proposed = (proposal[2] for proposal in result.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:

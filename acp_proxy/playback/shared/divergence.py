@@ -17,8 +17,8 @@ from acp_proxy.playback.shared.message_mask import MessageMask
 from acp_proxy.playback.shared.secret_pairs import SecretPair
 
 ERROR_CODE = -31999
-"""The error code of the answer to a request that diverged. JSON-RPC reserves other codes, from
--32768 to -32000."""
+"""The error code of the answer to a request that diverged. The code is outside of the range that
+JSON-RPC reserves, from -32768 to -32000."""
 
 SHOWN = 12
 """The largest number of divergences that a text shows; the report file has all of them."""
@@ -115,7 +115,7 @@ class Divergence:
 
     @property
     def closest(self) -> tuple[Difference, ...]:
-        """The differences from the expected frame; if there are none, from the nearest message."""
+        """How the peer's line differs from the expected frame, or else from the nearest message."""
         return self.differences or (self.near_misses[0].differences if self.near_misses else ())
 
     @property
@@ -194,8 +194,8 @@ class DivergenceLog:
             differences: the differences between the line and the recorded frame.
             near_misses: recorded messages that are similar to the line.
             hidden: the paths of texts in the line that are not shown, since they may be secrets.
-            of_handshake: whether the divergence is in the handshake, and the cause of all later
-                divergences.
+            of_handshake: whether the divergence is in the handshake. It then counts as the cause of
+                all later divergences.
             is_harmless: whether this divergence is only reported, although other divergences of its
                 kind make the replay fail.
         """
@@ -222,7 +222,7 @@ class DivergenceLog:
         return divergence
 
     def masked(self, known: Mapping[str, str]) -> tuple[Divergence, ...]:
-        """Returns the divergences, also without the secrets that became known only later.
+        """Returns the divergences, masked again with all secrets that are known by now.
 
         Args:
             known: secrets of the recording, each with a marker.
@@ -259,7 +259,7 @@ class DivergenceLog:
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
-        """Notes once for each secret that it was not compared.
+        """Notes the secrets that were not compared, each secret only at its first occurrence.
 
         Args:
             pairs: the pairs of secrets of a message that matched.

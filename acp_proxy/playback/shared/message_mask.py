@@ -205,7 +205,7 @@ class MessageMask:
         return whole
 
     def note(self, raw: bytes) -> None:
-        """Learns the secrets in a recorded line that is sent to the peer, unless it is masked."""
+        """Learns the secrets in a recorded line that is sent, unless the recording is masked."""
         if not self.is_recorded:
             self.note_live(raw)
 

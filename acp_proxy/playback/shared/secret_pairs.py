@@ -24,10 +24,10 @@ class SecretPair:
     marker: str
     """The marker of the recorded secret."""
     recorded: str
-    """The part that all markers of the recorded secret share: its hash or number."""
+    """The part that all markers of the recorded secret have in common: its hash or number."""
     live: str
-    """The part that all markers of the live secret share. If the text was not recognized as a
-    secret, ``=`` and the text."""
+    """The part that all markers of the live secret have in common. If the text was not recognized
+    as a secret, ``=`` and the text."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False

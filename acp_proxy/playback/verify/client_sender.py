@@ -43,11 +43,11 @@ class SendConditions:
         self._state = state
         lanes = state.recording.lanes.values()
         self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
-        """The frames that waited for an answer at the last check. Frames that are answers are left
-        out."""
+        """The frames that waited for an answer at the previous check. Frames that are answers are
+        left out."""
         self._active: dict[ClientLane, None] = {}
-        """The lanes in which, at the last check, a frame waited for something other than an answer
-        of the agent."""
+        """The lanes in which, at the previous check, a frame waited for something other than an
+        answer of the agent."""
 
     def next(self) -> ClientFrame | None:
         """Returns the frame to send now: the earliest recorded frame that may be sent."""
@@ -237,7 +237,7 @@ class ClientSender:
             yield from self._note_sent(frame)
 
     def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:
-        """Notes a sent frame's effect on later frames; answers permission requests it cancels."""
+        """Notes the effect of a sent frame; answers the permission requests that the frame cancels."""
         self.sent += 1
         self._state.patience.note_activity()
         self._state.sessions.last = frame.lane

@@ -54,13 +54,12 @@ class PermissionGuard:
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
     ) -> None:
-        """Reports a request that asks for another permission, or for an unclear permission.
+        """Reports a request that asks for a different permission, or for an unclear permission.
 
         Args:
             match: the recorded request that the live request is matched with.
             live: the live request.
-            differences: the differences of the two requests, for a request that does not name its
-                object.
+            differences: the differences of the two requests; used if their scopes have none.
         """
         seq = match.request.step.seq
         old, new = self._state.permissions.titles(match.request, live.value)
@@ -165,7 +164,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> tuple[str | None, bool]:
-    """Finds the live option for a recorded answer: the recorded option or one of its kind.
+    """Finds the live option for a recorded answer: the recorded option, or another of its kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
     An option for more than one call must also have the recorded id or name, which define its scope.
@@ -177,8 +176,8 @@ def choice(recorded: Any, live: Any, answer: Any) -> tuple[str | None, bool]:
         answer: the recorded answer, decoded.
 
     Returns:
-        The live option's id, or None if the answer selects no option; and False if the live request
-        has no such option.
+        The id of the live option that replaces the recorded option, or None for no option; and
+        whether the answer can be given.
     """
     outcome = member(answer, "result", "outcome")
     if not isinstance(outcome, dict) or outcome.get("outcome") != "selected":

@@ -236,7 +236,7 @@ def _without_line(location: Any) -> Any:
 
 
 def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the members of an object, without members at any depth that are not compared."""
+    """Yields the members of an object. Leaves out, at any depth, members that are not compared."""
     has_command = any(value.get(name) for name in _COMMANDS)
     for name, inner in value.items():
         # A text beside a command is for a person; only the command itself is compared.

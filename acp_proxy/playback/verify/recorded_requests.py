@@ -78,7 +78,7 @@ class RecordedRequests:
         return self._awaited[0] if self._awaited else None
 
     def are_made_before(self, seq: int) -> bool:
-        """Whether each request that was recorded before a frame was made or given up."""
+        """Whether each request with a lower number than a frame has been made or given up."""
         first = self.first_awaited
         return first is None or first.step.seq >= seq
 
@@ -93,11 +93,11 @@ class RecordedRequests:
             request.is_made = True
 
     def of(self, method: str | None) -> Iterator[RecordedRequest]:
-        """Yields the requests of a method."""
+        """Yields the requests of a method that have not been made."""
         return _not_made(self._pool(method).all)
 
     def with_key(self, method: str | None, key: Key, keys_of: KeysOf) -> Iterator[RecordedRequest]:
-        """Yields the requests of a method that have a key.
+        """Yields the requests that have a given method and key, and have not been made.
 
         Args:
             method: the method.
@@ -118,7 +118,7 @@ class RecordedRequests:
         self._pool(request.ask.method).made.append(request)
 
     def first_made(self, method: str | None, key: Key, keys_of: KeysOf) -> RecordedRequest | None:
-        """Returns the first request with a key that the live agent has made.
+        """Of the requests that the live agent has made, returns the first that has a given key.
 
         Args:
             method: the method.

@@ -107,7 +107,7 @@ class RequestMatcher:
         self._messages = state.recording.messages
 
     def find(self, live: AgentRequest) -> RequestMatch | None:
-        """Finds the matching recorded request; a caller that answers it calls `note_made`."""
+        """Finds the matching recorded request. If it is answered, the caller has to call `note_made`."""
         first = next(self._candidates(live), None)
         if first is None:
             return None
@@ -137,7 +137,7 @@ class RequestMatcher:
         return tuple(sorted(misses, key=_distance)[:NAMED])
 
     def used_up(self, live: AgentRequest) -> NearMiss | None:
-        """Returns a recorded request of the same identity that the live agent already made."""
+        """Returns a recorded request that was already made and has a live request's identity."""
         key = self._live_keys(live)[_SAME]
         request = self._requests(live.lane).first_made(live.method, key, self._recorded_keys)
         if request is None or not self._has_same_identity(request, live):
@@ -189,7 +189,7 @@ class RequestMatcher:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
 
     def _with_key(self, live: AgentRequest, key: Key) -> Iterator[RecordedRequest]:
-        """Yields candidates that have a key, at most `CANDIDATES` of them."""
+        """Yields the candidates with a given key, at most `CANDIDATES` of them."""
         requests = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
         return islice(filter(self._is_of_turn, requests), CANDIDATES)
 

@@ -38,7 +38,7 @@ class ScriptedClient:
         self._sending: dict[str | None, None] = {}
         """The lanes in which a frame of the client is next."""
         self._awaited: dict[bytes, list[tuple[int, str | None]]] = {}
-        """For each line of the agent that is next in a lane: these lanes, in recorded order."""
+        """For each line of the agent that is next in some lanes: these lanes, in recorded order."""
         self._is_read = False
         self._last_added: int | None = None
 

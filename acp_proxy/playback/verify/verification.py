@@ -60,7 +60,7 @@ class Verification:
         self._unfinished = [*recording.lanes.values()]
         """Lanes that may still have something to send or to wait for."""
         self._incomplete: ClientLane | None = None
-        """A lane whose last messages had not come at the last check."""
+        """A lane whose last messages had not come at the previous check."""
         self._silence_ns = max(lane.end.silence_ns for lane in recording.lanes.values())
 
     @property

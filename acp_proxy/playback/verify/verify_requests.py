@@ -107,7 +107,7 @@ value."""
 _MANY_TIMES = 10
 """How many times longer the client waits while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
-"""The stall timeout that these limits assume if the user has switched off the stall timeout."""
+"""Stands for the stall timeout in these limits if the user has switched it off."""
 
 
 class Patience:
@@ -174,11 +174,11 @@ def _waits_since(frame: ClientFrame) -> int:
 
 
 _Entry = tuple[int, ClientFrame]
-"""When an answer is released, and its frame."""
+"""When an answer is released, and the answer's frame."""
 
 
 class PendingAnswers:
-    """The answers of the recording that the live agent has not given, and the open requests."""
+    """The recorded answers that the live agent has not given yet, and the open requests."""
 
     def __init__(self, recording: RecordedClient) -> None:
         self._recording = recording
@@ -201,7 +201,7 @@ class PendingAnswers:
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
 
     def take(self, token: str) -> SentRequest | None:
-        """Removes and returns the oldest open request with an id, given as JSON text; else None."""
+        """Removes and returns the oldest open request with an id (as JSON text), or returns None."""
         if not (requests := self._open.get(token)):
             return None
         request = requests.pop(0)
@@ -274,7 +274,7 @@ class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
     An answer waits in the queue of its lane until its conditions hold. Two queues over all lanes
-    have the times when answers are sent in any case, so no event has to check all recorded frames.
+    have the times when answers are sent at the latest. So no event has to check all frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:

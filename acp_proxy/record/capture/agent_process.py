@@ -21,9 +21,9 @@ class AgentProcess:
     """One spawned agent with its three pipes; signals reach all processes of the agent's group.
 
     Attributes:
-        code: the agent's exit code, once `wait` has returned; None if a signal ended the agent.
+        code: the agent's exit code; None before `wait` returns, or if a signal ended the agent.
         signal: the number of the signal that ended the agent.
-        exited: set once the agent's end is known and logged.
+        exited: set as soon as the agent's end is known and logged.
         appears_as: the exit code that a fault reports in place of the real exit code; None without
             such a fault.
         was_stopped: whether we sent or forwarded a signal that asks the agent to stop.

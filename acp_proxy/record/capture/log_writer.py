@@ -5,7 +5,7 @@ appended data survives our own SIGKILL. The order of the records is the order of
 
 Offsets are *logical*: they count from the start of the recording and never decrease. The first
 record of a file, ``BASE``, contains the logical offset of the next record. So the indexer can
-shrink the file (`CaptureLog.trim`) once everything is stored as rows.
+shrink the file (`CaptureLog.trim`) after everything was stored as rows.
 
 A full disk raises no error. Bytes that cannot be logged are counted and reported once, and a
 ``GAP`` record notes them before the next record that fits. At --max-size, a ``NOTE`` tells readers
@@ -177,7 +177,7 @@ class CaptureLog(Log):
 
     @property
     def has_gap(self) -> bool:
-        """Whether the last write failed, so that a gap in the log has begun."""
+        """Whether the latest write failed, so that a gap in the log has begun."""
         return self._gap is not None
 
     def _append_event(self, kind: int, payload: bytes, stream: int) -> bool:

@@ -56,7 +56,7 @@ class Pump:
     """Moves one stream from ``source`` to ``sink`` until either is closed.
 
     Attributes:
-        sink: the descriptor to write to; its number may be reused once the pump has ended.
+        sink: the descriptor to write to; its number may be reused after the pump has ended.
         in_read: whether the thread waits for its source, and not for a slow reader.
         last_ns: when the last byte was read, or else when the pump started, in monotonic ns.
         source_ended: whether the source ended by itself, and was not closed because of a broken

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OF_KEYS = (SIGINT, SIGQUIT)
 """Signals that a key press sends to all processes of the terminal's foreground group."""
 _SI_KERNEL = 0x80
-"""The `si_code` of a signal that the kernel sent, and not a process."""
+"""The `si_code` of a signal that the kernel, not a process, has sent."""
 _STOPPED = "told to stop"
 _SMALL_STACK = 1 << 18
 """Stack size in bytes of a thread if memory does not suffice for the usual 8 MB."""

@@ -2,17 +2,18 @@
 
 The records are:
 
-- ``FAULT``: the ``rule`` that fired at the last line of a stream, its kind (``action``), and how
-  much of the line was ``delivered``: ``full``, ``partial`` or ``none``. ``last`` is set for a line
-  without a newline, and ``again`` for a line of a direction that was already stopped.
+- ``FAULT``: the ``rule`` that fired at the latest line of its stream, the kind of the rule
+  (``action``), and how much of the line was ``delivered``: ``full``, ``partial`` or ``none``.
+  ``last`` is set for a line without a newline, and ``again`` for a line of a direction that was
+  already stopped.
 - ``PART``: the bytes that went out, logged before the ``FAULT`` record. If the bytes did not
   change, ``FAULT`` has ``same``, and there is no ``PART``.
 - ``MADE``: a line that a rule injected at the time ``at``, perhaps in several parts.
 - ``SENT``: the number and the delay of a held line that goes out.
 - ``EFFECT``: a side effect.
 
-``FAULT`` and ``MADE`` have either ``late``, the delay in nanoseconds, or ``held``, the number of a
-line that is held back.
+``FAULT`` and ``MADE`` have one of two fields: ``late`` is the delay in nanoseconds, and ``held`` is
+the number of a line that is held back.
 
 The bytes of a line and its notes are logged in one write, since separate writes would be slow.
 """
@@ -59,7 +60,7 @@ class FaultNotes:
         is_again: bool,
         moment: Moment = None,
     ) -> None:
-        """Notes that a rule fired at the last line that was read.
+        """Notes that a rule fired at the latest line that was read.
 
         Args:
             actor: the name and the kind of the rule.

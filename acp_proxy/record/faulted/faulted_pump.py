@@ -36,8 +36,8 @@ class WriteQueue:
     All queues of one schedule share the lock of the schedule.
 
     Attributes:
-        wake: called if bytes remain in the queue that are due later, or that another thread must
-            write.
+        wake: called if bytes that are due later remain in the queue, and when such bytes are
+            suddenly due at once.
         passed: called under the lock when bytes have gone out or were lost.
         error: why the sink broke, or None.
     """
