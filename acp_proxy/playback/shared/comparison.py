@@ -224,7 +224,7 @@ class Comparer:
     def _note_difference(
         self, result: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
     ) -> None:
-        """Adds a difference without its secrets. ``was`` is ``old`` as it was recorded, if known."""
+        """Adds a difference without its secrets. ``was`` is ``old`` as it was recorded, or None."""
         expected = old
         if self._mask is not None:
             old, new = self._mask(path, old), self._mask(path, new)
@@ -298,7 +298,7 @@ class Comparer:
     def _settle_choice(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares a value that the client chooses once, and proposes the choice as a binding."""
+        """Compares a value that a client may choose. Only the first choice becomes a proposal."""
         proposed = (proposal[2] for proposal in result.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:

@@ -237,7 +237,7 @@ class ClientSender:
             yield from self._note_sent(frame)
 
     def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:
-        """Notes the effect of a sent frame; answers the permission requests that the frame cancels."""
+        """Notes that a frame was sent; answers the permission requests that the frame cancels."""
         self.sent += 1
         self._state.patience.note_activity()
         self._state.sessions.last = frame.lane

@@ -107,7 +107,7 @@ class RequestMatcher:
         self._messages = state.recording.messages
 
     def find(self, live: AgentRequest) -> RequestMatch | None:
-        """Finds the matching recorded request. If it is answered, the caller has to call `note_made`."""
+        """Finds the matching recorded request. A caller that answers it has to call `note_made`."""
         first = next(self._candidates(live), None)
         if first is None:
             return None

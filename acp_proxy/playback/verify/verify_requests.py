@@ -201,7 +201,7 @@ class PendingAnswers:
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
 
     def take(self, token: str) -> SentRequest | None:
-        """Removes and returns the oldest open request with an id (as JSON text), or returns None."""
+        """Removes and returns the oldest open request with an id (as JSON text); may return None."""
         if not (requests := self._open.get(token)):
             return None
         request = requests.pop(0)

@@ -52,8 +52,8 @@ _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stre
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
 _DIRECTIONS = {stream: direction for direction, stream in _STREAMS.items()}
 _MOST_PASSED = 64
-"""The most chunks that wait for the engine after a plain pump has forwarded them. A chunk has at most
-64 KiB."""
+"""The most chunks that wait for the engine after a plain pump has forwarded them. A chunk has at
+most 64 KiB."""
 
 
 class FaultRunner(Interceptor):
