@@ -20,7 +20,7 @@ _OUTSIDE = re.compile(rb"[{}\[\]\n]")
 """Matches a character that has a meaning outside of all brackets. A quotation mark does not begin a
 string there."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""Matches the rest of a string, including its closing quote. If the piece ends first, the match may
+"""Matches what follows inside of a string, and its closing quote. If the piece ends, the match may
 end with half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
 """Matches white space outside of strings, and whole strings, so that strings are kept unchanged."""
@@ -167,7 +167,7 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line; returns the offset of the value's end, or None if it continues.
+        """Reads the next line; returns the offset of the value's end, or None before the end.
 
         Args:
             line: the line.

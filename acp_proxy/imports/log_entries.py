@@ -31,8 +31,8 @@ class LoggedLine(NamedTuple):
     raw: bytes
     """The bytes of the line; they never contain a newline."""
     time_ns: int | None = None
-    """The time in nanoseconds since 1970 or another moment; None if the log has no time for the
-    line."""
+    """The time in nanoseconds, since 1970 or since another moment; None if the log has no time for
+    the line."""
     is_inferred: bool = False
     """Whether the direction was inferred from the messages."""
     has_zone: bool = True
@@ -145,7 +145,7 @@ NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""The most remarks that are kept in memory while they may be all that follows a cut message."""
+"""How many remarks after a cut message are kept, to see whether the input ends with them."""
 
 
 def bad_too_long(number: int) -> UnreadLines:

@@ -134,7 +134,7 @@ class ChunkSplitter:
         return None
 
     def split(self, raw: bytes) -> SplitChunk | None:
-        """Splits a chunk into its text and the bytes around it; None for other or unclear lines."""
+        """Splits a chunk into its text and the bytes around it; None if impossible or in doubt."""
         if self._latest is not None and (text := self.same(raw)) is not None:
             update, place, rest, at, _ = self._latest
             return SplitChunk(update, place, rest, at, text)
@@ -171,7 +171,7 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def split(raw: bytes) -> SplitChunk | None:
-    """Splits a chunk into its text and the bytes around it; None for other or unclear lines."""
+    """Splits a chunk into its text and the bytes around it; None if impossible or in doubt."""
     if b"_chunk" not in raw:
         return None
     try:

@@ -33,8 +33,8 @@ def local_path(path: str) -> str | None:
     """Returns a path unchanged, or the path in a ``file:`` URI.
 
     Returns:
-        The path; None for a URI with another scheme, with another machine, or with a query or
-        fragment.
+        The path; None for a URI that is not a ``file:`` URI, names another machine, or has a query
+        or fragment.
     """
     if _DRIVE.match(path) or not _SCHEME.match(path):
         return path

@@ -23,7 +23,7 @@ class ClientEffect(StrEnum):
     RUNS = "runs"
     """The client runs a command, or acts on a running command."""
     OTHER = "other"
-    """The message has another effect, or an unknown effect."""
+    """The message has an effect that is not in this list, or an unknown effect."""
 
 
 _OFFICIAL = (V1, V2)

@@ -30,7 +30,7 @@ class CallStatus:
     status: str = ""
     """The latest status; empty until a message names a status."""
     status_seq: int = 0
-    """The frame number of the last message that named a status; 0 before such a message."""
+    """The frame number of the latest message that named a status; 0 before such a message."""
 
     @property
     def is_over(self) -> bool:

@@ -65,7 +65,7 @@ class Indexing:
         return self._look_through_log(direction)
 
     def finish(self) -> None:
-        """Indexes the rest of the log, as far as time allows, and closes the recording.
+        """Indexes the log to its end, as far as time allows, and closes the recording.
 
         The next command that reads the recording indexes the bytes that remain.
         """

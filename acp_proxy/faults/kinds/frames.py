@@ -206,7 +206,7 @@ class ReplaceFault(Fault):
                     )
 
     def new_state(self) -> dict[bytes, bytes | None]:
-        """Returns a cache of the last line and its changed form, for `fits` and `apply`."""
+        """Returns a cache of the latest line and its changed form, for `fits` and `apply`."""
         return {}
 
     def fits(self, frame: PassingFrame) -> bool:

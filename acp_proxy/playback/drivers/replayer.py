@@ -1,4 +1,4 @@
-"""Runs a replay on streams: one task reads lines, and one feeds the engine and writes.
+"""Runs a replay on streams: one task reads lines, and a second task feeds the engine and writes.
 
 Lines are read only while the engine is not too far behind. A client that writes without end
 therefore fills the pipe, not the memory of the replay. All output for one event is written

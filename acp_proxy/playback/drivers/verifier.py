@@ -2,7 +2,7 @@
 
 One task reads, a second task feeds the engine, and a third task writes, so neither side can block
 the other. The few messages that wait to be written are in memory. If an agent neither reads nor
-writes anything for the stall timeout, the engine gets `WriteStalled`.
+writes anything during the stall timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Handles the client's answers to the agent's requests: each must have the recorded outcome.
 
-If the class of the outcome differs, for example refused in place of allowed, the rest of the
-recording does not fit. The session is then abandoned. Different content of a file or of a program's
-output is only reported for information.
+If the class of the outcome differs (for example, the client refuses what was allowed in the
+recording), the later frames do not fit, and the session is abandoned. Different content of a file
+or of a program's output is only reported for information.
 """
 
 from collections.abc import Iterable, Iterator

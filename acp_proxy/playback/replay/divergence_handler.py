@@ -1,8 +1,8 @@
 """Pairs the client's messages with their matches, and handles messages without a match.
 
 Every request is answered, so that no client waits for ever. An unrecorded request gets an error,
-and its session is abandoned. A session is also abandoned after an outcome that does not fit the
-rest of the recording. Other sessions continue.
+and its session is abandoned. A session is also abandoned after a reply whose outcome does not
+fit the later frames of the recording. Other sessions continue.
 """
 
 import json

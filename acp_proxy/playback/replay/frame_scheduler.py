@@ -108,7 +108,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether a frame that was recorded before a message has not gone out."""
+        """Returns whether any frame that was recorded before a message still has to go out."""
         track = self._schedule.track_of(step.lane)
         if track is None or self._options.order is not Order.SESSION:
             return False

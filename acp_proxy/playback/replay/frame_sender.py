@@ -1,4 +1,4 @@
-"""Sends recorded frames with live values, unless they are withheld."""
+"""Sends recorded frames with live values. Withheld frames, or parts of frames, are not sent."""
 
 from collections.abc import Iterator
 

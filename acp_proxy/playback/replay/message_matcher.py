@@ -156,7 +156,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps with the kind and method of a message that name a session if it does."""
+    """Yields the steps of a message's kind and method that name a session exactly if it does."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

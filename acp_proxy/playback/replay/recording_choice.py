@@ -43,7 +43,7 @@ class Candidate:
     pending: deque[Send | Finish] = field(factory=deque)
     """The commands that are held back, in order."""
     names: dict[str, str] = field(factory=dict)
-    """The live ids of the recording's sessions that were sent to the client, by recorded id."""
+    """For each recorded session whose id was sent to the client: the live id, by recorded id."""
     wake_at: int | None = None
 
     def feed(self, event: Event) -> None:

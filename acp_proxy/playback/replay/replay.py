@@ -286,7 +286,7 @@ class ReplayEnding:
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self) -> None:
-        """Logs the messages that the recorded client sent and the live client did not."""
+        """Logs the messages that the recorded client has sent and the live client has not sent."""
         for lane in self._state.schedule.live_lanes:
             missing = [step for step in lane.missing() if step.key not in lane.lost]
             if not missing or missing[0].key in lane.missed:

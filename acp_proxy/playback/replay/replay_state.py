@@ -35,7 +35,7 @@ class ClientMessage:
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
-    """The paths of texts that must not be shown beside a recorded message, by its frame number."""
+    """For recorded messages, by frame number: the paths of live texts not to show beside them."""
 
     @value.default
     def _decoded(self) -> Any:

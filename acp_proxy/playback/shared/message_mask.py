@@ -83,7 +83,7 @@ class MessageMask:
         return apply(raw, self._redactor().alone(raw))
 
     def text(self, text: str) -> str:
-        """Returns a text that acp-proxy made, without the secrets that it quotes from messages."""
+        """Returns a text that acp-proxy made, without secrets that this text quotes."""
         if self._is_harmless(text.encode("utf-8", "replace")):
             return text
         return self._redactor().text(text, loose=False)
@@ -113,7 +113,7 @@ class MessageMask:
             self._redactor().command(words)
 
     def note_pair(self, live: str, marker: str) -> None:
-        """Learns the live text for a recorded marker, unless it may be an ordinary word.
+        """Learns the live text for a recorded marker, unless this text may be an ordinary word.
 
         Args:
             live: the text of the live peer.

@@ -251,7 +251,7 @@ class ClientLane:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the lane is abandoned, or at least its last recorded output has come."""
+        """Whether the lane is abandoned, or the agent has sent no less than at the recorded end."""
         if self.is_abandoned:
             return True
         if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:

@@ -182,7 +182,7 @@ def _shown_at(value: Any, pointer: str) -> str | None:
 def _differences(
     comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
 ) -> tuple[Difference, ...]:
-    """Returns all differences, including values that a client may choose in other comparisons."""
+    """Returns all differences, even between values that elsewhere a client may choose freely."""
     compared = comparer.params(PERMISSION, recorded, live, places)
     chosen = (
         Difference(f"/params ({place.value})", shown(old), shown(new))

@@ -94,7 +94,7 @@ def text(play_report: PlayReport) -> Iterator[str]:
 
 
 def remarks(play_report: PlayReport) -> Iterator[str]:
-    """Yields lines on early and withheld frames, which may explain other differences."""
+    """Yields lines on early and withheld frames, which may explain other divergences."""
     for kind, rest in (
         (DivergenceKind.EARLY, "went out early"),
         (DivergenceKind.WITHHELD, "are withheld"),

@@ -43,7 +43,7 @@ class VerifyOptions(PlaybackOptions):
 
 
 class VerifyState:
-    """The state of a verification, in parts that the other classes share."""
+    """The state of a verification, in parts. All classes of the engine share these parts."""
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.recording = recording
@@ -105,7 +105,7 @@ _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
 If the recorded client was silent before the answer, the silence is longer, up to the second
 value."""
 _MANY_TIMES = 10
-"""How many times longer the client waits while the agent sends other messages."""
+"""How many times longer the client waits while messages come that it does not wait for."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
 """Stands for the stall timeout in these limits if the user has switched it off."""
 
@@ -201,7 +201,7 @@ class PendingAnswers:
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
 
     def take(self, token: str) -> SentRequest | None:
-        """Removes and returns the oldest open request with an id (as JSON text); may return None."""
+        """Removes and returns the oldest open request with an id (JSON text), or returns None."""
         if not (requests := self._open.get(token)):
             return None
         request = requests.pop(0)

@@ -64,7 +64,7 @@ class _Gap:
 class CaptureLog(Log):
     """The one writer of a capture log, for all threads of a recorder.
 
-    Create it with `create`. `append` and `event` never raise and report every loss. The exclusive
+    Create it with `create`. `append` and `event` report every loss, and never raise. The exclusive
     lock on the file shows readers that the writer is alive.
     """
 

@@ -150,7 +150,7 @@ class Relay:
             return self._adopted
 
     def release(self) -> None:
-        """Makes the last thread end the process, because the supervisor has failed."""
+        """Leaves it to the last thread to end the process, because the supervisor has failed."""
         with self._lock:
             self._adopted = False
         self.interceptor.give_up()

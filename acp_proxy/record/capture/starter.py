@@ -58,7 +58,7 @@ def record(
 
     Args:
         options: the options of the command line.
-        supervise: owns the relay once bytes flow, and ends the process. The call loads slow
+        supervise: owns the relay as soon as bytes flow, and ends the process. The call loads slow
             modules.
         mask_text: removes secrets from printed text. It is called, and loads slow modules, only if
             the agent cannot be started.
