@@ -20,8 +20,8 @@ _OUTSIDE = re.compile(rb"[{}\[\]\n]")
 """Matches a character that has a meaning outside of all brackets. A quotation mark does not begin a
 string there."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""Matches what follows inside of a string, and its closing quote. If the piece ends, the match may
-end with half of an escape."""
+"""Matches the remaining characters of a string, and its closing quote. If the piece ends before
+this quote, the match may end with half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
 """Matches white space outside of strings, and whole strings, so that strings are kept unchanged."""
 

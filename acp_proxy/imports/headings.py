@@ -9,8 +9,8 @@ from acp_proxy.protocol.jsonrpc import Stream
 LATEST_NS = 1 << 62
 """The first time that is considered wrong, in nanoseconds since 1970 (in the year 2116)."""
 EARLIEST_NS = 10**17
-"""The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). If a log has
-a lower time, the log does not count from 1970."""
+"""The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). A log with
+a lower time does not count its times from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12

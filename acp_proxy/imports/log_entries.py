@@ -16,7 +16,7 @@ from acp_proxy.protocol.jsonrpc import Stream
 from acp_proxy.recording.recording import Lost
 
 LONGEST = 64 << 20
-"""The size in bytes of the longest line, and of the longest message over several lines."""
+"""The largest size, in bytes, of a line, and of a message over several lines."""
 HEAD = 64 << 10
 """The number of bytes at the beginning of an input that are used to recognize the format."""
 

@@ -82,7 +82,7 @@ class SessionTracker:
             known.mode = message.mode or known.mode
 
     def begin_call(self, session: str | None, message: Message, turn: Turn | None) -> bool:
-        """Adds a tool call if a message begins one; to be followed by `update` or `request`.
+        """Adds a tool call if a message begins a call. Call `update` or `request` afterwards.
 
         Args:
             session: the id of the message's session.

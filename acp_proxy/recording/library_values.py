@@ -90,7 +90,7 @@ class RecordedExchange:
     response_seq: int | None
     """The number of the answer's frame; None if there is no answer."""
     seconds: float | None
-    """Seconds from the request to its answer; None if there is no answer, or without times."""
+    """Seconds from the request to its answer; None if the answer or the times are missing."""
     outcome: str | None
     """result, error, cancelled or unanswered."""
 

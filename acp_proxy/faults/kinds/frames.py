@@ -83,7 +83,7 @@ class CorruptMode(StrEnum):
     BAD_UTF8 = "bad-utf8"
     """A byte that is invalid in UTF-8 is inserted at a random position."""
     BAD_JSON = "bad-json"
-    """The last character of the frame is removed, which is a closing bracket."""
+    """The closing bracket at the end of the frame is removed."""
     NUL = "nul"
     """A NUL byte is inserted at a random position."""
     BOM = "bom"

@@ -140,7 +140,7 @@ class LimitDataFault(Fault):
     outcome = "is cut off at byte {bytes} of its direction, which ends there"
 
     bytes: int = field(default=1000, validator=at_least(0))
-    """The number of bytes received since the connection's start after which the direction ends."""
+    """After how many bytes, counted from the connection's start, the direction ends."""
 
     def fits(self, frame: PassingFrame) -> bool:
         """Accepts only the frame in which the limit is exceeded."""

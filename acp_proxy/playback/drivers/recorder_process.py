@@ -143,7 +143,7 @@ class RecorderProcess:
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns `ours` without the variables that configure recordings, for a recorder."""
+    """Returns a recorder's environment: `ours` without the variables that configure recordings."""
     unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}
 

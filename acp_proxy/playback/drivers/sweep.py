@@ -197,7 +197,7 @@ _GUARDIAN = 'read never; kill -TERM -"$1"; sleep 2; kill -KILL -"$1"'
 
 @contextlib.contextmanager
 def _guarded(group: int) -> Iterator[None]:
-    """Makes a shell end a process group if this process is killed."""
+    """Starts a shell that ends a process group if this process is killed."""
     shell = subprocess.Popen(
         ["/bin/sh", "-c", _GUARDIAN, "sh", str(group)],
         stdin=subprocess.PIPE,

@@ -156,7 +156,10 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps of a message's kind and method that name a session exactly if it does."""
+    """Yields the steps with a message's kind and method.
+
+    Each of these steps names a session if the message does; otherwise none does.
+    """
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

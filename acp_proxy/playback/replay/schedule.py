@@ -101,7 +101,7 @@ class ReplaySchedule:
 
     @property
     def expected(self) -> Iterator[Step]:
-        """Yields the client's messages that have not come, of all lanes."""
+        """Yields the client's messages, in all lanes, that have not come."""
         return (step for lane in self.lanes.values() for step in lane.expected)
 
     def as_expected(self, step: Step) -> Step | None:
@@ -160,7 +160,7 @@ class ReplaySchedule:
         self.awake.update(dict.fromkeys(self.tracks.values()))
 
     def stop_waiting_for_optional(self) -> bool:
-        """Stops all waiting for optional requests; returns whether anything waited."""
+        """Ends all waits for optional requests; returns whether there were any."""
         optional = {s.key for s in self.lanes[None].expected if s.is_optional}
         passed = self.connection.stop_waiting_for(optional)
         for step in self.optional_waits:

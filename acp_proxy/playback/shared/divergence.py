@@ -115,7 +115,7 @@ class Divergence:
 
     @property
     def closest(self) -> tuple[Difference, ...]:
-        """How the peer's line differs from the expected frame, or else from the nearest message."""
+        """How the peer's line differs from the expected frame, or else from the nearest frame."""
         return self.differences or (self.near_misses[0].differences if self.near_misses else ())
 
     @property

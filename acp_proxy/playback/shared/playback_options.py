@@ -36,9 +36,8 @@ class Pacing:
         """Returns when a frame may go out.
 
         Args:
-            since_live: when the message or frame that this frame waits for passed, in nanoseconds
-                of the live clock.
-            since_recorded: when that message or frame passed in the recording.
+            since_live: when the awaited message or frame passed, in nanoseconds of the live clock.
+            since_recorded: when the awaited message or frame passed in the recording.
             recorded: when the frame itself passed in the recording.
         """
         gap = int(max(0, recorded - since_recorded) * self.factor)

@@ -279,7 +279,7 @@ def _asked(live: AgentRequest, misses: tuple[NearMiss, ...]) -> str:
 
 
 def _subject(value: Any) -> str:
-    """Returns the path, command, terminal or title of a request after a space, or an empty text."""
+    """Returns a space and a request's path, command, terminal or title, or an empty text."""
     params = params_of(value)
     for key in ("path", "command", "terminalId"):
         if isinstance(params.get(key), str):

@@ -246,12 +246,12 @@ class ClientLane:
 
     @property
     def is_done(self) -> bool:
-        """Whether the turns have ended, and only answers to missing requests are unsent."""
+        """Whether the turns have ended, and all frames are sent except answers to the agent."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property
     def is_complete(self) -> bool:
-        """Whether the lane is abandoned, or the agent has sent no less than at the recorded end."""
+        """Whether the lane is abandoned, or has at least the last output of the recorded lane."""
         if self.is_abandoned:
             return True
         if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:

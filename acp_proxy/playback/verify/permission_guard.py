@@ -164,7 +164,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> tuple[str | None, bool]:
-    """Finds the live option for a recorded answer: the recorded option, or another of its kind.
+    """Finds the live option for a recorded answer: the recorded option, or an option of its kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
     An option for more than one call must also have the recorded id or name, which define its scope.

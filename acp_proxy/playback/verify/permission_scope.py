@@ -36,7 +36,7 @@ _OF_CALL = frozenset({
 _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
 """Members that contain the kind of an action but not its object."""
 _LOCATED = frozenset({"read", "edit", "delete", "move", "search", "fetch", "think", "switch_mode"})
-"""Kinds of tool calls that a location identifies; a command's location is only where it runs."""
+"""Kinds of tool calls that a location identifies. (A command only runs at its location.)"""
 _WHERE = frozenset(
     {"cwd", "workdir", "workingdirectory", "location", "locations", "timeout", "timeoutms", "title"}
 )

@@ -49,7 +49,7 @@ class ProgressMark(NamedTuple):
 
 
 class TotalProgress(NamedTuple):
-    """The progress of all lanes together, where texts may continue in parallel."""
+    """The progress of all lanes together. The texts of several lanes may grow in parallel."""
 
     items: int = 0
     """The number of items that are not texts."""

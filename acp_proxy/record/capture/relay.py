@@ -150,7 +150,7 @@ class Relay:
             return self._adopted
 
     def release(self) -> None:
-        """Leaves it to the last thread to end the process, because the supervisor has failed."""
+        """Lets the thread that finishes last end the process, since the supervisor has failed."""
         with self._lock:
             self._adopted = False
         self.interceptor.give_up()
