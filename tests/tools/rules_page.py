@@ -54,7 +54,7 @@ _GROUPS = {
 _INTRODUCTION = """\
 # Rules
 
-[`check`](commands/check.md) checks these rules. Each rule applies in one or more
+[`check`](commands/check.md) checks the rules on this page. Each rule applies in one or more
 [dialects](json.md#recording). The column "severity" shows the worst severity of a rule's findings;
 a finding is less severe if something else may explain it. The text after "Found by" describes the
 cases that `check` reports. `acp-proxy check --explain RULE` prints a rule with two example
