@@ -155,7 +155,7 @@ CASES = (
             *times(("p50_us", "p50", None), ("p99_us", "p99", None)),
             Metric("cpu_per_100k_s", "CPU per 100k frames", "s", less_direct=True),
         ),
-        count=5000,
+        count=50_000,
         also=("watched",),
     ),
     Case(
