@@ -42,32 +42,27 @@ def watched(folder: Path, name: str) -> Iterator[None]:
                 raise BenchError("acp-proxy web has printed no URL")
             tab = _Tab(folder / f"{name}.log", url.port, url.fragment.removeprefix("token="))
             yield
+            if not tab.has_come.wait(_END_S):
+                raise BenchError("the live window has shown nothing")
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(_END_S)
-        if tab.end() == 0:
-            raise BenchError("the live window has shown nothing")
 
 
 class _Tab:
-    """A thread that reads a stream of the live window."""
+    """A thread that reads a stream of the live window, until the server ends.
+
+    Attributes:
+        has_come: set when the first bytes have come.
+    """
 
     def __init__(self, log: Path, port: int, token: str) -> None:
-        self._size, self._is_over = 0, False
+        self.has_come = threading.Event()
         self._log, self._port, self._token = log, port, token
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def end(self) -> int:
-        """Wait until the stream has ended; return the number of bytes that have come."""
-        self._is_over = True
-        self._thread.join(_END_S)
-        return self._size
+        threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         while not self._log.exists():
-            if self._is_over:
-                return
             time.sleep(_POLL_S)
         connection = http.client.HTTPConnection("127.0.0.1", self._port)
         query = urlencode({"rec": self._log.name.removesuffix(".log")})
@@ -75,6 +70,6 @@ class _Tab:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             connection.request("GET", f"/api/live?{query}", headers=headers)
             response = connection.getresponse()
-            while some := response.read1(_READ_SIZE):
-                self._size += len(some)
+            while response.read1(_READ_SIZE):
+                self.has_come.set()
         connection.close()
