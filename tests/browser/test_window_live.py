@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.browser.truth import told
 from tests.browser.watching import WIDE, Visit
 from tests.support.hanging_chat import hanging_chat
 from tests.support.live_window import serve_window
 from tests.support.log_writer import LogWriter, handshake, request, result, text, update
+from tests.support.million_frames import FRAMES, record_million
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,11 +111,15 @@ class Chat:
 def test_no_row_of_a_fast_chat_is_lost_or_doubled(
     page: Page, live_window: LiveWindow, rate: int, seconds: int
 ) -> None:
-    """The live window shows each frame once, in order, while an agent sends chunks at a rate."""
+    """The live window shows each frame once, in order, while an agent sends chunks at a rate.
+
+    After a minute, the page has grown by at most 40 B for each frame.
+    """
     path = live_window.directory / "chat.db"
     chat = Chat(path, rate, seconds)
     page.goto(live_window.page("chat.db", "view=list"))
     page.wait_for_function(HAS_ROWS, arg=5)
+    before = heap_size(page)
     chat.prompt()
     chat.read_answer()
     chat.end()
@@ -123,6 +129,34 @@ def test_no_row_of_a_fast_chat_is_lost_or_doubled(
     assert len(seqs) > chat.chunks
     page.wait_for_function(HAS_ROWS, arg=len(seqs))
     assert page.evaluate(SEQS) == seqs
+    if seconds >= 60:
+        assert (heap_size(page) - before) / len(seqs) <= 40
+
+
+@pytest.mark.soak
+def test_a_finished_recording_of_a_million_frames(page: Page, live_window: LiveWindow) -> None:
+    """The live window shows a finished recording of a million frames, in at most 40 B a frame."""
+    page.set_default_timeout(10 * LONG_MS)
+    path = record_million(live_window.directory / "long.db")
+    page.goto(live_window.page("missing.db", "view=list"))
+    before = heap_size(page)
+    page.goto(live_window.page("long.db", "view=list"))
+    page.wait_for_function(IS_OVER)
+    with RecordingReader(path) as reader:
+        last = last_number(reader)
+    assert last > FRAMES
+    page.wait_for_function(HAS_ROWS, arg=last)
+    assert page.evaluate(SEQS) == [*range(1, last + 1)]
+    assert (heap_size(page) - before) / last <= 40
+
+
+def heap_size(page: Page) -> int:
+    """Returns the bytes that a page needs for its scripts' values, after garbage was collected."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    usage = session.send("Runtime.getHeapUsage")
+    session.detach()
+    return int(usage["usedSize"] + usage["backingStorageSize"])
 
 
 def written(path: Path) -> Iterator[LogWriter]:
