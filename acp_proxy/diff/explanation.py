@@ -88,7 +88,7 @@ def _texts(a: str, b: str) -> tuple[str, str]:
 
 
 def _change(pieces: list[Piece]) -> tuple[str, str]:
-    """Returns both sides of a change, with hidden words on the side that has fewer markers."""
+    """Returns both sides of a change. The words of the side with fewer markers are hidden."""
     old = "".join(text for op, text in pieces if op == "-")
     new = "".join(text for op, text in pieces if op == "+")
     of_old, of_new = old.count(_SPOT), new.count(_SPOT)

@@ -278,7 +278,7 @@ class ActionLog(Listener):
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """Copies the facts in a request into the action that the request carries out."""
+        """Copies the facts in a request into the action that this request is part of."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
