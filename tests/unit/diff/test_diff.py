@@ -351,7 +351,7 @@ def test_the_structure_has_tool_calls_and_no_texts() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """`diff` ignores values at JSON pointers to ignore, and pairs values at pointers to alias."""
+    """`diff` ignores values at ignored JSON pointers, and pairs values at pointers to alias."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """`diff` reports an aliased value of A that has two different counterparts in B."""
+    """If one aliased value of A is two different values in B, `diff` reports the second."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """`diff` can be given a directory of B that stands for a directory of A in all texts."""
+    """If `diff` is told that B's directory stands for A's, texts of B may also name A's."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """`diff --learn` proposes aliases before it ignores values, and never hides a missing frame."""
+    """`diff --learn` proposes aliases rather than values to ignore, and hides no missing frame."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If the rules of `diff` name a kind of message, its order among other messages is ignored."""
+    """If a rule of `diff` names a kind of message, messages of this kind may come in any order."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)

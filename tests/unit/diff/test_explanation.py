@@ -55,7 +55,7 @@ def test_a_list_item_with_another_name_is_another_item() -> None:
 
 
 def test_keys_are_reported_in_the_order_of_a() -> None:
-    """`diff` reports the keys of a JSON object in the order of A."""
+    """`diff` lists the members that differ in A's order, and then the members that only B has."""
     assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
     assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [
         Field("/z", a=1, only="a"),
@@ -91,7 +91,7 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """If a value is masked in one recording, `diff` prints (hidden) for the other's value."""
+    """If a value is masked in A or B only, `diff` prints (hidden) for the unmasked value."""
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -121,5 +121,5 @@ def test_each_marker_hides_what_stands_in_its_place() -> None:
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:
-    """`diff` prints a value that only one recording has, since there is no marker to hide it."""
+    """If only one recording has a value, `diff` prints the value and does not hide it."""
     assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

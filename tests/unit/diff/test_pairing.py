@@ -36,7 +36,7 @@ def aliases(a: Run, b: Run) -> dict[str, Any]:
 
 
 def test_sessions_with_equal_contents_are_paired_by_their_ids() -> None:
-    """If two sessions of A and B have equal contents, `diff` pairs those with the same id."""
+    """If all sessions of A and B have equal contents, `diff` pairs the sessions with equal ids."""
     names = aliases(sessions(one=["x"], two=["x"]), sessions(two=["x"], one=["x"]))
     assert (names["session:1"], names["session:2"]) == (("one", "one"), ("two", "two"))
 
@@ -50,7 +50,7 @@ def test_sessions_with_most_in_common_are_paired() -> None:
 
 
 def test_values_are_paired_by_their_first_place() -> None:
-    """If tool calls with the same titles come in another order in B, `diff` pairs their ids."""
+    """If tool calls are in another order in B, `diff` pairs the ids of calls with equal titles."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"), ("c-1111111", "z", "3"))
     b = calls(("c-2222222", "z", "4"), ("b-2222222", "y", "5"), ("a-2222222", "x", "6"))
     names = aliases(a, b)
@@ -59,7 +59,7 @@ def test_values_are_paired_by_their_first_place() -> None:
 
 
 def test_values_are_paired_by_their_text() -> None:
-    """If tool calls have other titles but the same ids in B, `diff` pairs the equal ids."""
+    """If tool calls have changed titles but the same ids in B, `diff` pairs the equal ids."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"))
     b = calls(("b-1111111", "v", "3"), ("a-1111111", "w", "4"))
     names = aliases(a, b)

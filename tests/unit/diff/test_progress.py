@@ -72,7 +72,7 @@ def test_each_round_of_learning_shows_progress() -> None:
 
 
 def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
-    """If the progress bar of `diff` raises an error, such as at Ctrl-C, `diff` ends with it."""
+    """If the progress bar of `diff` raises an error, such as at Ctrl-C, this error ends `diff`."""
 
     def refuse(items: Iterable[Any], _: int, __: str) -> Iterator[Any]:
         yield next(iter(items))

@@ -239,7 +239,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """If A grants one of two permissions and B the other, `diff` reports it at every `--expect`."""
+    """At every `--expect`, `diff` reports that A grants one of two permissions and B the other."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)

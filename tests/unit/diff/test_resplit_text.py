@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """If chunks have message ids, `diff` reports that a message ends at another place of a text."""
+    """If one text is split into messages at other places in B, `diff` reports the message ids."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)

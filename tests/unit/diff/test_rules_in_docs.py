@@ -30,6 +30,6 @@ def test_every_strictness_has_its_row() -> None:
 
 
 def test_state_updates_are_named() -> None:
-    """The manual page about `diff` lists the state updates that are compared separately."""
+    """The manual page about `diff` lists the state updates that have a sequence of their own."""
     for update in STATE_UPDATES:
         assert f"`{update}`" in section(PAGE, "How it compares")

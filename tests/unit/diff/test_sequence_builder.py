@@ -50,7 +50,7 @@ def test_a_text_that_goes_on_is_another() -> None:
 
 
 def test_working_directories_have_names_in_a_long_text() -> None:
-    """In a long text, `diff` ignores a changed working directory, but not a changed path in it."""
+    """In a long text, `diff` ignores a changed working directory, but no changed path below it."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))

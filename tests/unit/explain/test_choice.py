@@ -73,14 +73,14 @@ def test_frames_around_a_frame(
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` knows the frame number of the answer to the given request."""
+    """`log --around` finds the number of a request's answer, or nothing for an open request."""
     assert pair_of(row_of(story, 6)) == 15
     assert pair_of(row_of(story, 16)) is None
     assert pair_of(row_of(story, 23)) is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """`log --seq` prints the frame of a number; for an unknown number, its error names the last."""
+    """`log --seq` prints the frame of a number, or else an error that names the last frame."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -241,7 +241,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter of `log` matches no frame, a hint suggests a similar filter that matches."""
+    """If a filter of `log` matches no frame, a hint suggests a similar filter that does match."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"

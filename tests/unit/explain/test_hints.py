@@ -77,7 +77,7 @@ def texts(path: Path) -> dict[int, str]:
 
 
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
-    """`log` prints the title of a tool call with each of its updates."""
+    """`log` prints the tool call's title and a short id at each update of a tool call."""
     said = texts(worked)
     assert said[5] == "pytest -q (…789XyZ) [pending]"
     assert said[9] == "Read a.py (b) [completed]"
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If a later tool call reuses an id, `CallSpans` returns the range of frames of each call."""
+    """If a tool call id is used again, acp-proxy knows which frames belong to which call."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """In a recording of an earlier version, `show` counts the tool calls itself."""
+    """If an older version stored a wrong number of tool calls, `show` prints the right one."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """If a running recording grows, `CallSpans` also finds the tool calls in its new frames."""
+    """If a running recording gets a second tool call of one id, both are told apart."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """`CallSpans` finds a final status of a tool call even at the end of a huge line."""
+    """acp-proxy finds that a tool call has ended, even if the status ends a huge line."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """For each time in JSON output, the table `MEMBERS` says which recorded data it needs."""
+    """The code declares for each time in JSON output which recorded data this time needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -107,7 +107,7 @@ def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """`show` names the source of an imported log, its missing data and the inferred data."""
+    """`show` names the source of an imported log, and the data that are missing or inferred."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """`prompt_text` returns a prompt's text, and for audio its type and size in brackets."""
+    """The text of a prompt names an audio block by its type and size in brackets."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """The preview of a permission request lists its options, and of an answer the choice."""
+    """In `log`, a permission request shows its options, and its answer shows the chosen one."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -306,7 +306,7 @@ def test_any_depth_is_shown() -> None:
 
 
 def test_a_timeout_is_shown_with_its_signal() -> None:
-    """The preview of a command that timed out says that the command timed out."""
+    """In `log`, the preview of a command's exit says if it timed out, and names the signal."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 

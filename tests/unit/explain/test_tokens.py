@@ -163,7 +163,7 @@ def spent(session: str, amount: float, currency: str = "USD") -> Any:
 def test_running_totals_are_not_added_up(
     tmp_path: Path, version: int, counts: list[tuple[int, int]], whole: Any, counted: str
 ) -> None:
-    """If the token counts of turns only rise, `stats` prints the last count."""
+    """If the token counts of turns only rise, `stats` prints the last count, not the sum."""
     chat = Chat(tmp_path / "x.db", version)
     chat.open("s")
     for into, out in counts:

@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """`export --format pytest` keeps invalid and stderr lines after each frame that it keeps."""
+    """`export --format pytest` keeps invalid lines and stderr lines that follow a kept frame."""
     check(
         """
         + <- oops, of the handshake
@@ -224,7 +224,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """If a recording cannot be replayed, the trial before `export --format pytest` says so."""
+    """`export --format pytest` tries a replay first, and says if this is impossible."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

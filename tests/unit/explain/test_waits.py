@@ -165,7 +165,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """If a person or a program has to act for an hour, `show` does not blame a peer for silence."""
+    """If a turn waits for a person or a program for an hour, `show` blames no peer for silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)

@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """A side effect of a fault without a set time has no due time, since it waits for bytes."""
+    """A side effect of a fault without a set time waits for earlier bytes, not for a time."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """When the schedule of faults is told to hurry, all delayed bytes are due at once."""
+    """If a recorder gives up its faults, all bytes that are delayed are due at once."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

@@ -28,7 +28,7 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """If the stream is still busy, a delayed piece of a faulted frame is due after that."""
+    """If earlier bytes are still due, a delayed piece of a faulted frame is due after them."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 

@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """For one frame, the fault engine reports all fired rules before their side effects."""
+    """For one frame, all fault rules that fired are reported before any of their side effects."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """If a fault rule injects a line, the line is reported apart from the changed frame."""
+    """If a fault injects a line beside a changed frame, each of them has a report of its own."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""

@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """If a recording is given in place of a fault plan, the error names `-` for "no plan"."""
+    """If a recording is given as fault plan, the error says that `-` stands for no plan."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")

@@ -102,7 +102,7 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """If `import` reads JSON of several lines as a message, it removes only the white space."""
+    """If `import` joins JSON of several lines to a message, it changes nothing but white space."""
     read = read_message(text)
     assert (read and read.raw) == expected
 

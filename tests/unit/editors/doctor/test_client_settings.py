@@ -162,7 +162,7 @@ def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
 
 
 def test_the_acp_proxy_of_settings_is_tried(tmp_path: Path) -> None:
-    """`doctor` reports if the acp-proxy of a client's settings is missing, fails or differs."""
+    """`doctor` reports an acp-proxy in settings that is missing, fails or has another version."""
     entry = ("record", "--", "HOME/bin/agent")
     assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -226,7 +226,7 @@ def test_variables_of_an_entry(tmp_path: Path) -> None:
 
 
 def test_all_clients(tmp_path: Path) -> None:
-    """`doctor` checks the settings of all clients, and reports an entry that two share once."""
+    """`doctor` checks the settings of all clients, and reports only once what two clients share."""
     make_home(tmp_path)
     (tmp_path / SETTINGS).write_text("{ broken")
     results = lines(client_settings(machine(tmp_path)))

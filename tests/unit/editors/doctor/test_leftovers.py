@@ -53,7 +53,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left_over(tmp_path: Path) -> None:
-    """`doctor` reports no leftover files beside finished or running recordings."""
+    """If all recordings are finished or still running, `doctor` reports no leftover files."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")

@@ -34,7 +34,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """If the client refused a request of the agent, `audit` shows the action as failed."""
+    """`audit` shows a write as failed if the client refused it, and as unanswered if it is open."""
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """`audit` lists a tool call that only a permission request names, with the request's answer."""
+    """If only a permission request names a tool call, `audit` lists the call with the decision."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),

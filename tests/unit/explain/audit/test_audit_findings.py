@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """If an agent requests permission for only some writes, `audit` reports its other writes."""
+    """If an agent requests permission for only some writes, `audit` reports all other writes."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` lists actions that an earlier "always allow" may cover in a finding of their own."""
+    """`audit` has an own finding for actions that an earlier "always allow" may have permitted."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -325,7 +325,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """If a write may belong to a permitted tool call, `audit` reports it as perhaps allowed."""
+    """If a write may belong to a permitted tool call, `audit` says that it was perhaps allowed."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -369,7 +369,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """If a tool call runs two commands, but only one was permitted, `audit` reports the other."""
+    """If a tool call runs a permitted and another command, `audit` reports the other command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -421,7 +421,7 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """If a write is in the same JSON-RPC batch as its permission request, `audit` reports it."""
+    """`audit` reports a write that is in the same JSON-RPC batch as the request to permit it."""
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     conversation.to_client([

@@ -145,7 +145,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """If the bytes of a frame arrived slowly, `log --json` says how long the arrival took."""
+    """If the bytes of a frame came slowly, `log --json` says how long it took to receive them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

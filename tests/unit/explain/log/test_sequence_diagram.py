@@ -121,7 +121,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In the diagram of `export --format mermaid`, acp-proxy sends what a fault made up."""
+    """`export --format mermaid` draws a message that a fault made up as sent by acp-proxy."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -161,7 +161,7 @@ def test_the_default_stays_below_the_limit_of_mermaid() -> None:
 
 
 def test_two_sessions_are_named() -> None:
-    """If a diagram of `export --format mermaid` has two sessions, each turn names its own."""
+    """If a diagram of `export --format mermaid` has two sessions, each turn names its session."""
     lines: list[Any] = [{**HEADER}]
     for n, session in enumerate("ab"):
         ask = request(n, "session/prompt", sessionId=session, prompt=[text("go")])

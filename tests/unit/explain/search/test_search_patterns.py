@@ -80,7 +80,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` detects whether a regular expression has assertions, such as `^` or `(?=a)`."""
+    """`search` knows which regular expressions have assertions, such as `^` or `(?=a)`."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -101,7 +101,7 @@ def test_escapes_are_undone(written: str, meant: str) -> None:
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """`strings` returns the names and the strings in a JSON line, even if the line is cut off."""
+    """`search` finds the member names and strings in a JSON line, even if the line is cut off."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

@@ -326,7 +326,7 @@ def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: 
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """If bytes could not be delivered to a peer, `show` says how many, and that it was gone."""
+    """If a peer was gone and bytes could not be delivered to it, `show` says how many."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)

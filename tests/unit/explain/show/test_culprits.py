@@ -567,7 +567,7 @@ def test_an_error_of_the_models_provider_is_recognized(
 def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """`show` blames the agent, the environment or nobody for an error, as its text suggests."""
+    """`show` reads in an error's text whether to blame the agent, the environment or nobody."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))
@@ -576,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """If a session cannot be opened, but a later one can, `show` reports only a hint."""
+    """If a session cannot be opened, but a later one can, `show` reports a hint and no problem."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))

@@ -217,7 +217,7 @@ async def test_a_client_whose_stream_breaks_has_left(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """`Descriptor`, the input and output of a replay, reads from and writes to plain files."""
+    """A replay can also read its input from a plain file and write its output to a plain file."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")

@@ -26,5 +26,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """If two recorded lines differ only in session ids, `replay` pairs the ids."""
+    """If two recorded lines differ only in session ids, `replay` knows which ids correspond."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

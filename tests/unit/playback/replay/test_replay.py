@@ -59,7 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """In a replay, input restarts the clocks for missing messages and for stalls."""
+    """In a replay, each input restarts the wait for missing messages and the stall timeout."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

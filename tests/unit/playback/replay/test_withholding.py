@@ -57,7 +57,7 @@ def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevente
 
 
 def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
-    """If a withheld request had created nothing in the recording, a replay expects all messages."""
+    """If a withheld request made no terminal in the recording, a replay expects all messages."""
     actual = WithheldEffects(cast("Script", Lines()))
     actual.note_unmade("terminal/create", {"error": {"code": 1}})
     actual.note_unmade("terminal/create", None)

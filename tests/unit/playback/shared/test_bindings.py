@@ -130,7 +130,7 @@ def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> No
 
 
 def test_sessions_are_swapped() -> None:
-    """If a replay swaps two recorded sessions, each live id means the other recorded session."""
+    """If a replay swaps two sessions, each live id stands for the other recorded id."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
@@ -139,7 +139,7 @@ def test_sessions_are_swapped() -> None:
 
 
 def test_a_released_terminal_is_free() -> None:
-    """After a terminal is released, a replay can bind its recorded id to another live id."""
+    """After a terminal was released, a replay can give its recorded id a new live id."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "live")
     assert bindings.live_terminals == {"live"}

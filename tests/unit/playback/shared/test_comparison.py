@@ -131,7 +131,7 @@ def test_deep_values_differ() -> None:
 
 
 def test_a_line_that_is_not_json_has_no_value() -> None:
-    """A replay finds no JSON value in a line that is not JSON or is nested too deeply."""
+    """A replay does not compare a line as JSON if it is not JSON or is nested too deeply."""
     for line in (b"{", b"\xff", b"[" * 10**6, b"9" * 10**4):
         assert json_or_none(line) is None
     assert json_or_none(b'{"a":1}') == {"a": 1}

@@ -79,7 +79,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """The report of a replay gives for each divergence the time since the first event."""
+    """A replay report gives the time of each divergence, counted from the start of the replay."""
     log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)
