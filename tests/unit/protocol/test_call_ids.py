@@ -34,7 +34,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @each_case("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """`LastCalls` finds each message that begins a tool call, even if an id is used again."""
+    """acp-proxy finds each message that begins a tool call, even if an id is used again."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []
@@ -48,7 +48,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @each_case("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """`Connection` finds each message that begins a tool call, even if an id is used again."""
+    """`Connection.feed` finds each message that begins a tool call, even if an id is reused."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -96,7 +96,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """`LastCalls` remembers only a limited number of tool calls, the latest."""
+    """acp-proxy remembers only a limited number of tool calls: the latest."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

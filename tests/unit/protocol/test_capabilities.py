@@ -26,14 +26,14 @@ from tests.support.cases import each_case
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """`normalized` removes capabilities that are false or null from a handshake."""
+    """To compare handshakes, acp-proxy treats false and null capabilities as missing."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
 def test_only_capabilities_are_normalized() -> None:
-    """In the normal form of a handshake, `false` is left out only among the capabilities."""
+    """To compare handshakes, acp-proxy treats `false` as missing only among the capabilities."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

@@ -31,12 +31,12 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """The function `chunk_of` reads each kind of text chunk, such as thoughts and messages."""
+    """acp-proxy reads the text of each kind of text chunk, such as thoughts and messages."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """The function `chunk_of` returns the id of the message or summary to which a chunk belongs."""
+    """acp-proxy reads in a chunk the id of the message or summary to which the chunk belongs."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -44,7 +44,7 @@ def test_pieces_of_one_message_have_its_id() -> None:
 
 
 def test_the_draft_has_its_text_bare() -> None:
-    """In the 1.0 draft, the text of a chunk is in the member `data`."""
+    """In the 1.0 draft, acp-proxy reads the text of a chunk in the member `data`."""
     params = {
         "sessionId": "s",
         "type": "thought_message_chunk",
@@ -55,7 +55,7 @@ def test_the_draft_has_its_text_bare() -> None:
 
 
 def test_half_an_emoji_is_kept() -> None:
-    """If a chunk ends with half a surrogate pair, `chunk_of` keeps the half."""
+    """If a chunk ends with half a surrogate pair, the half is part of the text that is read."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 
@@ -84,12 +84,12 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """The function `chunk_of` returns None for any line that is not a text chunk."""
+    """acp-proxy reads no chunk in a line that is not a text chunk."""
     assert chunk_of(raw) is None
 
 
 def test_the_examples_of_chunks_are_read() -> None:
-    """Every example of a text chunk in ACP's documents has a text."""
+    """acp-proxy reads the text in each example of a text chunk in ACP's documents."""
     for case in cases():
         params = case.message.get("params") or {}
         update = params.get("update") or {"sessionUpdate": params.get("type"), **params}
@@ -111,5 +111,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """If the halves of a character are in two chunks, the joined text has the whole character."""
+    """If halves of a character are in two chunks, the joined text has the whole character."""
     assert mended(cut) == whole

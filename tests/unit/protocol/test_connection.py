@@ -36,7 +36,7 @@ def connection(transcript: str) -> Connection:
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
-    """`Connection` keeps a turn that the client cancelled open until the agent ends the turn."""
+    """A turn that the client has cancelled stays open until the agent ends it."""
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
     turn = connection(prompt).turn_of("s")
     assert turn is not None
@@ -87,7 +87,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_id_that_is_open_twice_means_the_older_request() -> None:
-    """If two open requests have one id, `Connection` pairs the first answer with the older one."""
+    """If two open requests have one id, the first answer belongs to the older request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -133,7 +133,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """`Connection` pairs an error response without an id with no request."""
+    """An error response without an id belongs to no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """`Connection` gives no labels, such as a session, to a blank, invalid or stderr line."""
+    """A blank, invalid or stderr line gets no labels, such as a session or a turn."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """For a JSON-RPC batch, `Connection.feed` returns a transition with one for each request."""
+    """For a JSON-RPC batch, `Connection.feed` returns a transition for each request within."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -247,7 +247,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """`Connection` pairs a `$/cancel_request` with no request if no open request has its id."""
+    """A `$/cancel_request` belongs to no exchange if no open request has the cancelled id."""
     check("""
         -> #1 a
            a, exchange 1
@@ -291,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """`Connection` labels the answer to `session/new` with the session that the answer names."""
+    """The answer to `session/new` and its exchange are labelled with the new session."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -500,7 +500,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """In ACP v2, `Connection` does not move a turn's end if the prompt is answered later."""
+    """In ACP v2, a turn ends when the session is idle, even if the prompt is answered later."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -517,7 +517,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """If a prompt of ACP v2 is answered with an error, `Connection` ends its turn."""
+    """In ACP v2, an error response to a prompt ends the prompt's turn."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -531,7 +531,7 @@ def test_v2_errors_end_the_turn() -> None:
 
 
 def test_v2_permissions_name_the_call_in_their_subject() -> None:
-    """In ACP v2, acp-proxy finds the tool call of a permission request in the member `subject`."""
+    """In ACP v2, the tool call of a permission request is read from the member `subject`."""
     check(
         """
         <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
@@ -630,7 +630,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """`Connection` assigns the answer to `session/fork` to the new session."""
+    """The exchange of a `session/fork` is labelled with the new session."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -741,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """If only a prompt's answer without stop reason shows the dialect, it is v2."""
+    """If only an answer to a prompt, without stop reason, shows the dialect, it is v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If a dialect is forced, `Connection` keeps it although messages show another dialect."""
+    """If a user has forced a dialect, it stays, although messages show another dialect."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -787,7 +787,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """If values in a handshake have unexpected types, the connection's state can be stored."""
+    """If a handshake has values of unexpected types, the connection's state can still be stored."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -808,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """`Connection` labels a JSON-RPC batch with what its messages share, and pairs each request."""
+    """A JSON-RPC batch has the labels that its messages share; each request gets its answer."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

@@ -97,7 +97,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """Before `initialize` is answered, its params decide the dialect."""
+    """Before `initialize` is answered, the request's params decide the dialect."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected[0]) == dialect
     assert detected is None or detected[1]
@@ -234,7 +234,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """The function `body` returns {} if the params of a message are missing or not an object."""
+    """If the params of a message are missing or not an object, acp-proxy reads them as empty."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -295,7 +295,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """If one message is written in another dialect, the detected dialect stays the same."""
+    """A single message in the form of another dialect does not change the detected dialect."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -346,14 +346,14 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """If dialect detection sees two updates of one kind, the second adds no evidence."""
+    """To detect a dialect, acp-proxy counts only the first of several updates of one kind."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence of a dialect can be stored and read back between any two messages."""
+    """What acp-proxy knows of a dialect can be stored and read back between two messages."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])
@@ -364,5 +364,5 @@ def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
 
 
 def test_an_initialize_without_an_id_shows_nothing() -> None:
-    """An `initialize` notification without an id shows no dialect."""
+    """An `initialize` without an id is a notification, and does not decide the dialect."""
     assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None

@@ -30,7 +30,7 @@ from tests.support.cases import each_case
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """The function `is_within` resolves `..` and double slashes before it compares a path."""
+    """To find if a path is in a directory, acp-proxy first resolves `..` and double slashes."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -79,10 +79,10 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """For `is_within`, a path such as `/ww` or `/w/../x` is not in the directory `/w`."""
+    """For acp-proxy, a path such as `/ww` or `/w/../x` is not in the directory `/w`."""
     assert not is_within(path, [root])
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """The function `is_within` is False for every path if no directories are given."""
+    """If no directories are given, every path counts as outside of them."""
     assert not is_within("/", [])

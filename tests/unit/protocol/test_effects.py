@@ -36,12 +36,12 @@ from tests.support.cases import each_case
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """For a method that its dialect does not define, the effect on the client counts as a write."""
+    """Each request of an agent has an effect on the client; an unknown method counts as a write."""
     assert effect_of(method, dialect) is effect
 
 
 def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
-    """The table of effects on the client has every method that agents call in ACP's documents."""
+    """The table of effects on the client has each request of an agent in ACP's documents."""
     examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
         example.method

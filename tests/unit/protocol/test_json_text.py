@@ -45,18 +45,18 @@ from tests.support.cases import each_case
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """`parse_beginning` reads JSON that is cut off, and keeps the beginning of a string."""
+    """If JSON is cut off, acp-proxy still reads its beginning, even within a string."""
     assert parse_beginning(head.encode()) == value
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """If truncated JSON ends within a character, `parse_beginning` drops that character."""
+    """If cut-off JSON ends within a character, acp-proxy reads it without this character."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """`parse_or_begin` returns None for a text that is not the beginning of JSON."""
+    """acp-proxy reads no value from a text that is not the beginning of JSON."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -71,20 +71,20 @@ def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """`json_or_none` reads JSON that msgspec refuses, such as NaN or half a surrogate pair."""
+    """acp-proxy reads even JSON with NaN or half a surrogate pair, which msgspec refuses."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """For a line that is not JSON, `json_or_none` returns None and `json_or_text` the text."""
+    """A line that is not JSON has no JSON value, and `diff` compares the line as text."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 
 
 def test_members_have_their_character_ranges() -> None:
-    """`members` yields each member of a JSON object: its name, and the range of its value."""
+    """acp-proxy finds the name of each member of a JSON object, and the range of its value."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [
@@ -99,17 +99,17 @@ def test_members_have_their_character_ranges() -> None:
 
 
 def test_a_number_of_any_length_is_passed_over() -> None:
-    """`members` skips an integer of any length in JSON."""
+    """acp-proxy can find the members of JSON that contains an integer of any length."""
     assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """`tokens` marks the last token of JSON that is cut off as incomplete."""
+    """If JSON is cut off within a value, acp-proxy knows that this value is incomplete."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """`storable` writes half a surrogate pair as an escape, so that the text can be stored."""
+    """acp-proxy stores a text with half a surrogate pair, which becomes an escape."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

@@ -78,7 +78,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """Whether a line is a request, response or error is read from its members, such as `id`."""
+    """The members of a line, such as `id`, decide if it is a request, a response or an error."""
     assert read(raw).kind is kind
 
 

@@ -48,13 +48,13 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """`read_answer` says what a permission answer decided, and whether it may allow the action."""
+    """acp-proxy reads in an answer what was decided, and whether the action may be allowed."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """`read_answer` takes the kind of the chosen option from the options in the request."""
+    """The chosen option of a permission has the kind that the request gave to this option."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -69,7 +69,7 @@ def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """`rejecting_option` chooses no option whose id another option has, too."""
+    """To deny a permission, `verify` chooses no option whose id another option also has."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}
@@ -78,7 +78,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """`is_draft` is True for a permission request that has neither options nor a tool call."""
+    """A permission request without options and without a tool call is one of the 1.0 draft."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

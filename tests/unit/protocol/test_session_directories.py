@@ -39,7 +39,7 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """If session directories are nested, the session of the innermost one gets a path's request."""
+    """If session directories are nested, a path belongs to the session of the innermost one."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """In the 1.0 draft, the filter `session:a` finds file requests below its own directory."""
+    """In the 1.0 draft, the filter `session:a` finds requests for files in the directory of `a`."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -111,7 +111,7 @@ def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
-    """In the 1.0 draft, `export --format pytest` of a turn has no file request of another."""
+    """In the 1.0 draft, `export` of one turn as a test has no file request of another turn."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
         kept = trim(reader.heads(), exchanges, turns(reader)[:1])

@@ -35,22 +35,22 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """A search for typed values finds the ids and paths in a JSON line, even under escaped keys."""
+    """acp-proxy finds ids and paths in a JSON line, even if the member names are escaped."""
     assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """If `splice` replaces the ids and paths in a line, it leaves all other text as it is."""
+    """If a replay replaces ids and paths in a line, it leaves all other text as it is."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """`splice` can convert the text between replaced ids and paths, for example to upper case."""
+    """If a replay replaces ids and paths in a line, it can also convert the text between them."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """`splice` returns a line without ids and paths unchanged."""
+    """If a line has no ids and paths, a replay sends the line unchanged."""
     assert splice("{}", []) == "{}"

@@ -122,7 +122,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Each entry in the table of typed values belongs to at least one method."""
+    """Each entry of the table of typed values applies to messages of at least one method."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -132,7 +132,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """In the table of typed values, a place in a method's messages has only one type."""
+    """In the table of typed values, a place in the messages of a method has only one type."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -162,5 +162,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """`params_of` returns {} for a message whose params are missing or not an object."""
+    """If the params of a message are missing or not an object, they are read as empty."""
     assert params_of(message) == {}

@@ -59,7 +59,7 @@ def test_a_pipe_without_a_reader_is_noticed() -> None:
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """A client that closes a socket is gone for a recorder; one that only stops writing is not."""
+    """A client that closes its socket counts as gone, but not one that only stops writing."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)
@@ -78,7 +78,7 @@ def test_a_closed_terminal_is_noticed() -> None:
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """If stdout is a file, a recorder treats the client as gone when its parent process ends."""
+    """If stdout is a file, a recorder takes the client for gone when its own parent ends."""
     with (tmp_path / "out").open("wb") as file:
         assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """At the end of a recording, the indexer makes a frame of a line without a newline."""
+    """At the end of a recording, an unfinished line becomes a frame."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)
@@ -84,7 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """At its end, a recorder masks earlier frames with the secrets that it found later."""
+    """At its end, a recorder masks in earlier frames the secrets that it recognized later."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -102,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """`Indexing.is_open_request` also counts requests that are not in the database yet."""
+    """A recorder also knows of open requests that are not in the database yet."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
@@ -123,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If a recorder's files were removed, the error says which remaining file has the frames."""
+    """If somebody removed files of a running recorder, the error names the file that has frames."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

@@ -31,7 +31,7 @@ def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_a_check_that_takes_too_long_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If `record --check` takes too long, it prints the command for the check."""
+    """If `record --check` takes too long, it stops and prints the command that checks later."""
     path, release = record_conversation(tmp_path / "x.db"), threading.Event()
     monkeypatch.setattr(judgement, "check_whole", lambda _: release.wait(60))
     report_findings(path, time.monotonic() + 0.05)
@@ -45,7 +45,7 @@ def test_a_check_that_takes_too_long_is_left_behind(
 def test_what_cannot_be_checked_names_the_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], suffix: str
 ) -> None:
-    """If `record --check` cannot read the recording, it prints the command for the check."""
+    """If `record --check` cannot read the recording, it prints the command that checks it."""
     path = tmp_path / "a b.db"
     path.with_name(f"a b.db{suffix}").write_bytes(b"nothing")
     report_findings(path, time.monotonic() + 60)

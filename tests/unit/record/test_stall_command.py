@@ -105,7 +105,7 @@ async def test_a_failure_ends_only_the_alarm(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """If `record --on-stall` cannot read the recording, it prints a line on stderr."""
+    """If `record --on-stall` cannot read the recording, it says so on stderr; recording goes on."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()
@@ -146,7 +146,7 @@ async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
 async def test_a_command_is_killed_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the command of `record --on-stall` runs too long, it is killed."""
+    """If the command of `record --on-stall` runs too long, it is killed with its children."""
     before = open_files()
     writer = tmp_path / "alive"
     os.mkfifo(writer)

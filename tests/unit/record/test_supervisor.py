@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`until`, with which the supervisor waits, returns as soon as a latch is set."""
+    """A recorder that waits for an event, such as a stop, notices the event at once."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -212,7 +212,7 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """If an agent ends within the grace time after a stop signal, `record` sends no other."""
+    """If an agent ends soon after a stop signal, `record` sends it no second signal."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """If a process keeps a killed agent's outputs open, the recorder stops waiting for them."""
+    """If some process keeps the outputs of a killed agent open, the recorder stops waiting."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -257,7 +257,7 @@ async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
-    """If an agent ends soon after its client has left, a recorder sends no signal."""
+    """If an agent ends soon after its client has left, a recorder sends the agent no signal."""
     scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
     assert scene.agent.sent == []
     assert scene.relay.end_reason == ""
@@ -287,7 +287,7 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
-    """If the indexer cannot say whether a request is open, a recorder does not end the agent."""
+    """If a client has left, but open requests are unknown, a recorder does not end the agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
@@ -312,7 +312,7 @@ async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
 
 
 async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
-    """For a recorder, the grace time begins at the client's exit, not at the end of its pipe."""
+    """For a recorder, the grace time begins when the client exits, not when its pipe ends."""
     scene = await play(
         clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
     )
@@ -332,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """If client and agent have closed their ends of the pipes, a recorder lets the agent run."""
+    """If client and agent have both closed their pipes, a recorder lets the agent run."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -356,7 +356,7 @@ async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockCloc
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
-    """While a recorder waits for a slow client, it does not count the time as silence."""
+    """While a client reads slowly, a recorder does not count the time as the agent's silence."""
     scene = await play(
         clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
@@ -386,7 +386,7 @@ async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
 
 
 async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
-    """While the client does not read, a recorder kills no child of an ended agent."""
+    """While a client reads slowly, a recorder kills no child process of an agent that has ended."""
     scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
     ((at, signum),) = scene.agent.sent
     assert signum == signal.SIGKILL

@@ -22,7 +22,7 @@ def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
 
 
 def test_it_returns_the_next_time_to_display() -> None:
-    """While `verify` waits, it prints every second whom it waits for."""
+    """While `verify` or `try` waits, it prints each second whom it waits for."""
     display = WaitDisplay(lambda _: None)
     assert display.next_at(NS_PER_S) == 4 * NS_PER_S
     display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")

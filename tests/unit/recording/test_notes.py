@@ -25,7 +25,7 @@ def test_a_line_with_a_number_begins_a_note(text: str | None, notes: dict[int, s
 
 
 def test_a_new_note_replaces_the_note_at_its_row() -> None:
-    """If a frame has a note already, a new note on the frame replaces it."""
+    """If a frame already has a note, a new note on the frame replaces the old one."""
     note = changed_note("it hangs", "#42 why?")
     assert note == "it hangs\n#42 why?"
     note = changed_note(note, "#7 who\nasked")

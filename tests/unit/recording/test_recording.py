@@ -53,7 +53,7 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """If acp-proxy itself made a recording, `knows` returns True for every fact."""
+    """A recording that acp-proxy itself made lacks none of the facts that an import may lack."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function marked with `needs` is not called for a recording that lacks the needed facts."""
+    """A function that declares a needed fact is not called for an import that lacks the fact."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -107,7 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Each fact that an imported log may lack is needed by code, except `command` and `zone`."""
+    """Some code needs each fact that an import may lack, except `command` and `zone`."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -115,7 +115,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """`read_origin` reads the stored origin of an import, also without optional members."""
+    """The stored origin of an import is read back, even without its optional members."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}

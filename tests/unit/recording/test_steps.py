@@ -72,7 +72,7 @@ def test_an_error_with_an_id_answers_no_invalid_line() -> None:
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """If an update announces a session, `replay` puts its frames into the announcing lane."""
+    """If only an update announces a session, `replay` puts the session into the update's lane."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -90,7 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If sessions share an MCP server, `replay` puts its messages into the lane used last."""
+    """If sessions share an MCP server, its messages go into the lane that `replay` used last."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -119,7 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """For `replay`, an update announces a session by its id, but not by a text with the id."""
+    """For `replay`, an update announces a session by a session id, but not by text with the id."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -150,7 +150,7 @@ def test_a_request_names_a_server(name: str) -> None:
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """`is_mcp` accepts the methods of MCP over ACP with and without an underscore."""
+    """The methods of MCP over ACP are recognized with and without an underscore."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

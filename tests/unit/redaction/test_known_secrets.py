@@ -48,7 +48,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """If base64 contains a secret, masking leaves at most two characters of the secret."""
+    """If a secret is within base64, masking leaves at most two characters of the secret."""
     known = values(value)
     if not known.forms:
         return
@@ -66,7 +66,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ],
 )  # fmt: skip
 def test_values_that_are_not_searched_for(value: str) -> None:
-    """If a known value is short, a number or a word, masking does not search for it."""
+    """Masking does not look for a known value that is short, a number or an ordinary word."""
     assert not values(value).forms
 
 
@@ -78,7 +78,7 @@ def test_values_that_are_not_searched_for(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """Masking searches for a value like a model's name only if its variable has a secret's name."""
+    """A value like a model's name is masked only if its variable has the name of a secret."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -141,7 +141,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """In bytes, masking finds any piece of a known secret that is at least eight bytes long."""
+    """Masking finds each piece of a known secret that has at least eight bytes, even in bytes."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
@@ -164,7 +164,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """If masking knows only the hash of a secret, it still finds the secret in a text."""
+    """Masking finds a secret of the recorder's environment by its hash alone."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -174,5 +174,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """Masking ignores a line of stored hashes in a form that no recorder writes."""
+    """Masking ignores a line with hashes of secrets if no recorder writes lines of this form."""
     assert recognized([line], "abcd" * 3) == []

@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """`Needles` finds every place of each of its needles in a text, in any case."""
+    """The quick search for secrets finds every needle in a text, in upper or lower case."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -26,12 +26,12 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """`Needles` searches bytes that are not UTF-8, too."""
+    """The quick search for secrets also finds needles in bytes that are not UTF-8."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
 
 
 def test_words_that_come_later_are_found() -> None:
-    """`GrowingNeedles` also finds a needle that is added after a search."""
+    """The quick search for secrets also finds a needle that was added after earlier searches."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -42,13 +42,13 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """`Needles` without any needle finds nothing."""
+    """The quick search for secrets finds nothing if there are no needles."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """For UTF-8 bytes, `Needles` returns offsets in the decoded text."""
+    """For UTF-8 bytes, the quick search for secrets returns offsets in the decoded text."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

@@ -171,7 +171,7 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """If a secret is split between chunks, masking leaves at most two of its characters."""
+    """If a secret is split between chunks, masking leaves at most two characters of the secret."""
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -260,7 +260,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A redactor that continues from a snapshot masks the secrets of the earlier redactor."""
+    """Masking that continues from a stored state masks the secrets that were found before."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -268,7 +268,7 @@ def test_the_next_redactor_knows_the_secrets() -> None:
 
 @pytest.mark.parametrize("size", [10, 100, 5000])
 def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Masking a large line in pieces has the same result as masking it whole."""
+    """A large line that is masked in pieces is the same as if it was masked as a whole."""
     monkeypatch.setattr("acp_proxy.redaction.json_strings.WINDOW", 300)
     monkeypatch.setattr("acp_proxy.redaction.json_strings.OVERLAP", 100)
     long = "x " * 400 + VALUE + " y" * 400
@@ -329,7 +329,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Masking replaces the JSON pointers and the patterns that a user chose."""
+    """Masking replaces values at JSON pointers, and matches of patterns, that a user has chosen."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -366,7 +366,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """For any bytes, masking returns edits that do not overlap, in the order of the line."""
+    """For any bytes, the edits of masking do not overlap, and are in the order of the line."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -375,7 +375,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If the end of a line reveals a secret, masking also replaces the secret before it."""
+    """If only the end of a line shows that a value is secret, it is masked earlier in it, too."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -434,7 +434,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """If a secret becomes known after a joint search of lines, masking searches a line again."""
+    """If a secret becomes known after several lines were searched, they are searched again."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -450,13 +450,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """`hidden` replaces the texts in a JSON value, and keeps its numbers and names."""
+    """To hide a JSON value, acp-proxy replaces its texts, and keeps numbers and member names."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """`strings` yields the strings in a JSON value in order."""
+    """acp-proxy finds all strings in a JSON value, in their order."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -49,13 +49,13 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """`kind_of_name` returns the kind of secret for a name, such as token for `GITHUB_TOKEN`."""
+    """Masking knows by a name what kind of secret a value is, such as token for `GITHUB_TOKEN`."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None
 
 
 def test_harmless_variables() -> None:
-    """Masking knows the names of harmless variables and headers, such as `PATH`."""
+    """Masking knows which variables and headers are harmless, such as `PATH`."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

@@ -125,14 +125,14 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """`tail` returns the offset of a secret that may continue after the end of a text."""
+    """If a text ends within a possible secret, masking knows where this secret begins."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start
 
 
 def test_other_ends_begin_no_secret() -> None:
-    """If no secret can continue after the end of a text, `tail` returns the text's length."""
+    """If a text does not end within a possible secret, masking holds nothing of it back."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")
     assert not ends_open("nothing here")
@@ -140,6 +140,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """If a text ends with `--token abc`, masking expects that the secret may continue."""
+    """If a text ends with `--token abc`, masking waits, since the secret may go on."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

@@ -49,7 +49,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     ],
 )
 def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """Masking decides by a string's path in a message whether it is a secret, such as a token."""
+    """A string's path in a message decides if masking treats the string as a secret."""
     assert ruling_of(path, method) == (treatment, kind)
 
 
@@ -77,7 +77,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """Masking decides by a string's path in a message whether it is kept or searched as text."""
+    """A string's path in a message decides if masking keeps the string or searches it as text."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 
@@ -102,13 +102,13 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """With `--redact private`, texts such as titles and file contents are masked whole."""
+    """With `--redact private`, texts such as titles and contents of files are masked as a whole."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking searches the value of a harmless variable, and replaces other values as a whole."""
+    """Masking replaces a variable's value as a whole, except of a harmless variable."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """`Search` allows only nine reads of a long run of equal characters."""
+    """The search for secrets reads a long run of equal characters at most nine times."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -18,7 +18,7 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """`Search` remembers a run of characters that reaches the end of the text."""
+    """The search for secrets notes where a run of characters begins that reaches the text's end."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]
@@ -34,7 +34,7 @@ def test_a_word_begins_after_another_character() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """In a search for secrets, dashes and dots are part of the name of a secret."""
+    """In the search for secrets, dashes and dots belong to the name of a secret."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """Masking's patterns for base64 lines and keys stop before an incomplete line ending."""
+    """The search for base64 and keys stops before a line ending that is incomplete."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

@@ -48,7 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a chunk of text has no sign of a secret, masking keeps only its last characters."""
+    """If a chunk has no sign of a secret, masking remembers only the last characters of it."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -64,13 +64,13 @@ def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """If the name of a secret is split between two chunks, masking searches the second chunk."""
+    """If the name of a secret is split between two chunks, masking finds it."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """If chunks split a secret, masking puts its marker into the first and cuts the second."""
+    """If two chunks split a secret, the first gets the marker, and the second loses its part."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """While masking holds a chunk back, it does not remember the text of the chunk."""
+    """While masking holds a chunk back, its state does not contain the chunk's text."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet
@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """If a secret becomes known in the middle of a streamed text, later chunks are masked."""
+    """If a secret becomes known in the middle of a streamed text, it is masked from then on."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))

@@ -100,7 +100,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """A report page stores the entries of a long conversation in several blocks."""
+    """A report page stores the entries of a long conversation in several parts."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -139,7 +139,7 @@ def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
 
 
 def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
-    """With `--no-payloads`, a report page contains no texts or images."""
+    """With `--no-payloads`, the conversation on a report page has titles, no texts or images."""
     report = read(pictures, payloads=False)
     assert report.images == []
     assert all(item.get("blocks", []) == [] for item in report.conversation)

@@ -120,7 +120,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the data of a report page are split into many small blocks, they are still complete."""
+    """A report page whose data are split into many small parts is still complete."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)
@@ -208,7 +208,7 @@ def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> N
 
 
 def test_without_payloads_there_are_no_lines() -> None:
-    """With `--no-payloads`, a report page contains no recorded lines."""
+    """With `--no-payloads`, the data of a report page contain no recorded lines."""
     with RecordingReader(SHIPPED[0]) as reader:
         report, whole = read(reader, payloads=False), read(reader)
     assert report.lines is None

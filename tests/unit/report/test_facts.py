@@ -79,7 +79,7 @@ def test_the_words_of_a_verdict_name_no_frame() -> None:
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """If nothing is wrong, the verdict of a report page may have a hint, but not about a rule."""
+    """If nothing is wrong, a report's verdict may quote a hint, but none about a protocol rule."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
@@ -115,7 +115,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """If nothing is wrong, the verdict of a report page says up to which frame this is known."""
+    """If nothing is wrong, the verdict of a report page says up to which frame it holds."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

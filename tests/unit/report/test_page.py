@@ -330,7 +330,7 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
 
 
 def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
-    """If a rule is broken, the verdict of a report page names whom `show` blames."""
+    """If a rule is broken, the verdict of a report page blames the peer that `show` blames."""
     path = DIRECTORY / "late-updates.db"
     assert "agent broke a rule #10" in run("inspect", "show", path).stdout
     verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]

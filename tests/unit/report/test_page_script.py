@@ -51,7 +51,7 @@ def join(app: str, **others: str) -> str:
 
 
 def test_modules_become_one_strict_function() -> None:
-    """The script of a report page contains each JavaScript module once."""
+    """Each JavaScript module is once in the script of a report page."""
     made = joined("shell/app.js", FILES.__getitem__)
     assert made == (
         '(() => {\n"use strict";\n'
@@ -108,7 +108,7 @@ def test_other_forms_are_refused(text: str, words: str) -> None:
 
 
 def test_types_are_left_out() -> None:
-    """When the scripts of a report page are joined, type annotations are removed."""
+    """The script of a report page contains no type annotations."""
     line = "const a = /** @type {{b?: () => void}} */ (/** @type {any} */ (c)).b;"
     assert "const a = ((c)).b;" in join(line)
 
@@ -130,5 +130,5 @@ def test_modules_that_import_each_other_are_refused() -> None:
     ],
 )
 def test_ticks_may_be_quoted(line: str) -> None:
-    """When the scripts of a report page are joined, a backtick in a string is kept."""
+    """The script of a report page keeps a backtick that is in a string."""
     assert line in join(line)

@@ -108,7 +108,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None], kind: str
 ) -> None:
-    """If a fault delays a frame, a report page shows the delay of this frame and of later ones."""
+    """If a fault delays a frame, a report page shows the delays of this and of later frames."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(update("s", kind, content=text("a")))
@@ -139,7 +139,7 @@ def test_a_late_frame_and_those_behind_it_have_delays(
 def test_the_rows_of_a_run_are_those_of_its_frames_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: dict[str, Any] | bytes, kind: str
 ) -> None:
-    """The data of a frame on a report page are the same, whatever frames come before it."""
+    """What a report page stores for a frame does not depend on the frames before it."""
     monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
     monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
     usual = line(update("s", kind, content=text("one"), visible=True))
@@ -243,7 +243,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """If a tool call id is reused, each frame on a report page names its own call's first frame."""
+    """If a tool call id is reused, a report page assigns each frame to the right call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))
@@ -289,7 +289,7 @@ ANY = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 
 
 @given(st.lists(ANY))
 def test_numbers_come_back(values: list[int | None]) -> None:
-    """The numbers in the data of a report page are the same after they are decoded."""
+    """Numbers that a report page stores in packed form are read back unchanged."""
     width, data = planes(number_codes(values))
     assert len(data) == width * len(values)
     assert numbers(column(data, width, len(values))) == values

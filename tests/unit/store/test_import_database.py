@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """`new_rows` makes an empty database in memory for the rows of a text form."""
+    """The rows of a text form that a command reads are in memory, not in a file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

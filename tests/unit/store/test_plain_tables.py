@@ -43,7 +43,7 @@ def press_ctrl_c() -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
-    """A command refuses a recording with an SQL view in place of a table."""
+    """A command refuses a recording that has an SQL view in the place of a table."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     said = complaint("inspect", "show", path)
@@ -104,7 +104,7 @@ def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> N
 
 
 def test_tables_that_a_user_has_added_are_accepted(tmp_path: Path) -> None:
-    """`check_tables` accepts tables, indexes and views that a user has added to a recording."""
+    """Commands accept a recording to which a user has added tables, indexes and views."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
           "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip
@@ -113,7 +113,7 @@ def test_tables_that_a_user_has_added_are_accepted(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """Ctrl-C interrupts an SQL query on a recording that does not end."""
+    """Ctrl-C interrupts an SQL query on a recording, even if the query would never end."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         press_ctrl_c()
         with pytest.raises(KeyboardInterrupt):
@@ -121,7 +121,7 @@ def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object])
 
 
 def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
-    """Ctrl-C interrupts an SQL statement that writes a note and does not end."""
+    """Ctrl-C interrupts the writing of a note, even if the SQL statement would never end."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
         database.allow_interrupts(connection)

@@ -78,7 +78,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """`RecordingReader` calls a recording live while its recorder runs."""
+    """While its recorder runs, commands treat a recording as running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -91,7 +91,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """`RecordingReader` returns a frame of a running recording before it is in the database."""
+    """Commands read a frame of a running recording before the frame is in the database."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """After a refresh, `RecordingReader.newest` is the number of the newest frame or event."""
+    """A command that follows a recording knows the number of the newest frame or event."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -127,7 +127,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """If a record in a capture log is half written, `RecordingReader` skips it for now."""
+    """Commands do not yet read a record of a capture log that is only half written."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -179,7 +179,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """Wherever indexing has stopped, `RecordingReader` returns the same frames and pairs."""
+    """Wherever indexing has stopped, commands read the same frames and the same exchanges."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If the recorder ends, an open `RecordingReader` notices it at the next refresh."""
+    """A command that follows a recording notices that the recorder has ended."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -225,7 +225,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If a recording has ended, `RecordingReader.refresh` changes nothing."""
+    """If a recording has ended, to look for new frames changes nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -258,7 +258,7 @@ def test_the_next_reader_finishes_a_dead_recording(
 
 
 def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
-    """If a recorder was killed, its recording ends with the last record of the capture log."""
+    """A recording whose recorder was killed ends with the last record of its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -272,7 +272,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If `RecordingReader` may not write, it reads the frames that only the log has."""
+    """A command that cannot write files reads also the frames that only the capture log has."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -296,7 +296,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`RecordingReader` also reads a capture log that it has no permission to write."""
+    """A command reads a capture log even if it has no permission to write the log."""
     plain_open = os.open
 
     def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -325,7 +325,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """If another command is finishing a recording, `RecordingReader` still has all frames."""
+    """While one command finishes a killed recording, another command reads all frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
@@ -341,7 +341,7 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
 def test_a_finishing_reader_is_not_taken_for_the_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a command is finishing a killed recording, other commands do not call it running."""
+    """While a command finishes a killed recording, other commands do not call it running."""
     states: list[tuple[bool, str, object]] = []
     finish = log_recovery.finish
 
@@ -371,7 +371,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
 def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """If another command indexes a log, `RecordingReader` returns no frame twice."""
+    """If a second command indexes a log, the first command reads no frame twice."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -434,7 +434,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk is too full to finish a killed recording, its log keeps its permissions."""
+    """If the disk is too full to finish a killed recording, its capture log stays as it was."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -467,7 +467,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """If lines of a text form turn out to be damaged, `RecordingReader` reads them only once."""
+    """If a text form turns out to be damaged, its lines are not read a second time."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -482,7 +482,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """If a command cannot lock a capture log, it leaves the log and its permissions unchanged."""
+    """If a command cannot lock a capture log, it does not change the log or its permissions."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -506,7 +506,7 @@ def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
 def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
-    """If an unfinished recording lacks its log, `RecordingReader` opens it with a warning."""
+    """If an unfinished recording lacks its capture log, commands read it with a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -530,7 +530,7 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
-    """If a recording's database is empty, `RecordingReader` reads the capture log."""
+    """If the database of a recording is empty, commands read the frames in the capture log."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         path.touch(0o600)
@@ -550,7 +550,7 @@ def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
 def test_a_log_without_its_first_record_is_awaited(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If a capture log has no record yet, `RecordingReader` waits for the first one."""
+    """If a new capture log has no record yet, commands wait for the first one."""
     whole = record_conversation_log(tmp_path / "whole.db")
     log = tmp_path / "x.db.log"
     log.touch(0o600)
@@ -578,13 +578,13 @@ def record_conversation_log(path: Path) -> bytes:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """If the path of a recording names no file, `RecordingReader` raises NotARecording."""
+    """If no file is at the path of a recording, the error says that there is no such file."""
     with pytest.raises(NotARecording, match="no such file"):
         RecordingReader(tmp_path / "x.db")
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """`RecordingReader` refuses an empty file as a recording, and says that it is empty."""
+    """Commands refuse an empty file as a recording, and say that it is empty."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -594,7 +594,7 @@ def test_an_empty_database(tmp_path: Path) -> None:
 def test_an_empty_log_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """`RecordingReader` refuses a capture log without records, and does not change it."""
+    """Commands refuse a capture log without records, and do not change the log."""
     monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
@@ -605,7 +605,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """`RecordingReader` refuses a foreign file in a log's place, and does not change it."""
+    """Commands refuse a foreign file in the place of a capture log, and do not change the file."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -613,7 +613,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
-    """If a directory is in a log's place, the error of `RecordingReader` says so."""
+    """If a directory is in the place of a capture log, the error says so."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
@@ -621,7 +621,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """`RecordingReader` refuses a log without its beginning, and does not change the log."""
+    """Commands refuse a capture log that lacks its beginning, and do not change the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -638,7 +638,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
-    """`RecordingReader` refuses a capture log that does not begin with a start record."""
+    """Commands refuse a capture log that does not begin with a start record."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
         content = recorder.log_path.read_bytes()
@@ -650,7 +650,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """`RecordingReader` refuses a database with the capture log of another recording."""
+    """Commands refuse a database beside which the capture log of another recording lies."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -662,7 +662,7 @@ def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
-    """`RecordingReader` refuses a recording of a newer format, and keeps its capture log."""
+    """Commands refuse a recording of a newer format, and keep its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -698,7 +698,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If a database has an impossible value, `RecordingReader` raises DamagedRecording."""
+    """If a database has a value that no recorder writes, the error calls the recording damaged."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
@@ -730,7 +730,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """If somebody replaced a recording's SQL views, `RecordingReader` reads the right rows."""
+    """If somebody replaced the SQL views of a recording, commands still read the right rows."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -739,7 +739,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """In the package, no query reads an SQL view of a recording, except the view `frames`."""
+    """acp-proxy itself reads no SQL view of a recording, except the view `frames`."""
     others = "|".join(stored_views() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -776,7 +776,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """`RecordingReader` reads a damaged recording or raises UnreadableRecording."""
+    """A damaged recording is either read, or the error says that it cannot be read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()
@@ -798,7 +798,7 @@ def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> Non
 
 @pytest.mark.usefixtures("impatient")
 def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
-    """If `RecordingReader` cannot open a recording, it closes all of its files."""
+    """If a recording cannot be opened, all of its files are closed again."""
     if not Path("/dev/fd").exists():
         pytest.skip("expected /dev/fd, to count open files")
     (tmp_path / "a.db").touch()
@@ -833,7 +833,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """After an error, `RecordingReader` tries again only if the recording's files changed."""
+    """If opening a recording fails, it is opened again only if its files changed meanwhile."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

@@ -13,7 +13,7 @@ def fired_rows(*seqs: int) -> FiredRows:
 
 
 def test_each_frame_gets_its_own_rows() -> None:
-    """`FiredRows` returns for each frame the rows of the faults that fired at it."""
+    """In an export as text, the rows of fired faults are assigned to their frames."""
     fired = fired_rows(2, 2, 5)
     assert [row["n"] for row in fired.upto(2)] == [0, 1]
     assert list(fired.upto(3)) == []
@@ -21,7 +21,7 @@ def test_each_frame_gets_its_own_rows() -> None:
 
 
 def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
-    """If frames are left out, `FiredRows` returns their rows before those of the next frame."""
+    """Rows of faults of frames that an export leaves out come before the next frame's rows."""
     fired = fired_rows(1, 3, 4, 9)
     assert [row["seq"] for row in fired.upto(3)] == [1, 3]
     assert [row["seq"] for row in fired.upto(4)] == [4]
@@ -30,7 +30,7 @@ def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """`FiredRows` reads no row before the first row is requested."""
+    """An export reads no rows of fired faults before it needs the first one."""
     read = []
 
     def source() -> object:

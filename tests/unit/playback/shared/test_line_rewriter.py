@@ -26,13 +26,13 @@ def test_a_line_without_replacements_is_unchanged() -> None:
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
 def test_any_line_can_be_rewritten(raw: bytes) -> None:
-    """A replay replaces no values in a line that is not JSON."""
+    """A replay sends a recorded line that is not JSON without any change."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A replay sends a response with the id of the live request."""
+    """A replay sends a response with the id of the live request, but requests with recorded ids."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -57,7 +57,7 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
 
 
 def test_quoted_strings_can_be_encoded() -> None:
-    """A replay writes half a surrogate pair in a string as an escape."""
+    """If a replay writes a string with half a surrogate pair, the half becomes an escape."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
 

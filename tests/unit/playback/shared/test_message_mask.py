@@ -21,7 +21,7 @@ def message(**params: Any) -> bytes:
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """The report of a replay numbers its markers in the order in which secrets appear."""
+    """The report of a replay numbers secrets in the order in which they first appear."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
@@ -29,7 +29,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """A secret in a recorded message of a replay is masked in live messages, too."""
+    """If a recorded message contains a secret, the report of a replay masks it in live messages."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -37,7 +37,7 @@ def test_a_secret_is_known_to_both_sides() -> None:
 
 
 def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
-    """If a recording is masked already, a replay looks for secrets only in live messages."""
+    """If a recording is already masked, a replay looks for secrets only in live messages."""
     mask = MessageMask("secrets")
     raw = message(env={"API_KEY": "plum-rhubarb-771"})
     mask.note(raw)
@@ -47,7 +47,7 @@ def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
 
 
 def test_a_directory_stays_what_it_is() -> None:
-    """A replay never masks the value of `cwd`."""
+    """The report of a replay never masks the value of `cwd`."""
     mask = MessageMask("none")
     places = places_of("request", "session/new")
     value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """If a replay prints one value of a message, it masks the value as within the message."""
+    """If a replay prints one value of a message, it masks as much as within the whole message."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result
@@ -83,7 +83,7 @@ def test_a_known_secret_has_its_own_marker() -> None:
 
 
 def test_a_private_recording_is_compared_by_the_shape_of_its_texts() -> None:
-    """If a recording is private, a replay masks the texts in live messages, too."""
+    """If texts of a recording are masked as private, a replay masks the live texts, too."""
     prompt = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":"go on"}}'
     assert b'"xx xx"' in MessageMask("private").masked(prompt)
     assert MessageMask("secrets").masked(prompt) == prompt

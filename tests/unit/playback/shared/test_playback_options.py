@@ -19,12 +19,12 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """`Pacing` scales and limits a recorded gap, and adds it to the time of the live message."""
+    """A replay scales and limits a recorded gap, and counts the gap from the live message."""
     assert pacing.due(1000, 200, 250) == due
 
 
 def test_a_frame_is_never_due_before_its_predecessor() -> None:
-    """If recorded times go back, a replayed frame is due at the same time as the frame before."""
+    """If recorded times go back, a replay sends a frame at the same time as the frame before."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 

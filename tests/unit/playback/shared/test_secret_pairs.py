@@ -42,7 +42,7 @@ def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
 
 
 def test_many_markers_take_no_long_time() -> None:
-    """`pairs_in` compares a text with a thousand markers in less than a second."""
+    """A replay compares a text with a thousand markers in less than a second."""
     began = time.perf_counter()
     assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
     assert time.perf_counter() - began < 1
@@ -56,7 +56,7 @@ def pair(recorded: str, live: str) -> SecretPair:
 
 
 def test_pairs_are_one_to_one() -> None:
-    """In a replay, each marker has only one live secret, and each live secret only one marker."""
+    """In a replay, a marker stands for one live secret only, and a live secret for one marker."""
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])
@@ -69,7 +69,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """In a replay, a peer may send a marker that it was sent back in place of the secret."""
+    """In a replay, a peer may send back a marker that it has received in place of a secret."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))
@@ -78,6 +78,6 @@ def test_a_recorded_marker_stands_for_itself_besides() -> None:
 
 
 def test_only_a_text_with_a_marker_has_a_secret() -> None:
-    """The function `has_secret` is True only for a text that contains a complete marker."""
+    """acp-proxy recognizes only a complete marker as a masked secret."""
     assert has_secret(f"a {A}")
     assert not any(has_secret(value) for value in ("a", "[redacted:", 1, None, [A]))

@@ -26,7 +26,7 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """`verify` merges the updates of a tool call: a new member replaces an earlier one."""
+    """`verify` merges updates of a tool call: a member's new value replaces the earlier value."""
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -39,7 +39,7 @@ def test_updates_change_only_the_members_that_they_have() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
 def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
-    """`verify` forgets a tool call that has ended."""
+    """When a tool call has ended, `verify` no longer completes permission requests by it."""
     calls = ToolCalls(null_clears=False)
     announce(calls, kind="read")
     announce(calls, status=status)
@@ -47,7 +47,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an agent announces very many tool calls, `verify` forgets the oldest."""
+    """`verify` remembers only a limited number of tool calls, and forgets the oldest."""
     monkeypatch.setattr(permission_match, "REMEMBERED", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):
@@ -56,7 +56,7 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
-    """If an update of a tool call is unreadable, `verify` matches the call with no other call."""
+    """If an update of a tool call is unreadable, `verify` repeats no permission for the call."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)

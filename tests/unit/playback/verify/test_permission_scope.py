@@ -39,7 +39,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission even if title or id of the tool call differ."""
+    """`verify` repeats a recorded permission even if the tool call's title or id differs."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -56,12 +56,12 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_a_different_action_is_not_permitted(change: dict[str, Any]) -> None:
-    """`verify` does not repeat a recorded permission if the action's kind, path or input differ."""
+    """`verify` repeats no recorded permission if the action's kind, path or input differs."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """`verify` completes a permission request by the announced members of its tool call."""
+    """For `verify`, what updates say of a tool call also counts in its permission request."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
@@ -74,7 +74,7 @@ def test_the_line_of_a_location_does_not_count() -> None:
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """In the 1.0 draft, `verify` ignores the line number in a permission request."""
+    """In the 1.0 draft, `verify` repeats a permission even if a line number differs."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -82,7 +82,7 @@ def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
 
 
 def test_a_text_beside_a_command_does_not_count() -> None:
-    """`verify` compares permission requests by their command, not by their description."""
+    """`verify` repeats a permission for the same command, even if its description differs."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
     without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
     assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
@@ -90,7 +90,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """`verify` repeats a recorded permission if the path is the same below the live directory."""
+    """`verify` repeats a permission for the same path below the live working directory."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
@@ -105,7 +105,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """`verify` never matches a permission request that is nested too deeply."""
+    """`verify` repeats no permission if the recorded or the live request is nested too deeply."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -119,7 +119,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """`verify` repeats a recorded permission only if the request shows the same terminal."""
+    """`verify` repeats a recorded permission only if the request shows the recorded terminal."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)
@@ -152,7 +152,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """For `verify`, a permission request without a path or command identifies no action."""
+    """`verify` repeats no permission if the request names neither a path nor a command."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -166,7 +166,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """For `verify`, a directory alone does not identify the command of a permission request."""
+    """`verify` repeats no permission for a command if the request names only a directory."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
@@ -175,7 +175,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """`verify` also identifies the action of a permission request by a path beside its call."""
+    """For `verify`, a path beside the tool call also says what a permission is for."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
@@ -201,5 +201,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """`verify` calls a permission request by its title, its operation or its command."""
+    """Reports of `verify` name a permission request by its title, operation or command."""
     assert title_of({"params": params}, announced) == title

@@ -19,7 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """`verify` writes a secret into a recorded frame as an escaped JSON string."""
+    """If `verify` puts a secret into a recorded frame, the secret is escaped as in JSON."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -31,13 +31,13 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """`verify` lists the markers in frames that it has to send, each once and in order."""
+    """`verify` lists the markers for which it needs secrets: each once, in recorded order."""
     result = markers_to_send(RecordedClient(record(FILLED).script()))
     assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """`verify` fills in secrets once for each frame, and again after the secrets have changed."""
+    """`verify` puts secrets into a frame only once, unless the secrets change."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

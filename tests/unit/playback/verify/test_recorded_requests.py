@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """`verify` finds a recorded request by its method."""
+    """`verify` finds the recorded requests with a live request's method and content."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """If a recording has several equal requests, `verify` finds the first of them."""
+    """If equal requests were made several times, `verify` finds the first of them."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` knows whether the agent has made all requests that were recorded before a frame."""
+    """`verify` knows if the agent has made all requests that were recorded before a frame."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """If `verify` abandons a lane, the recorded requests of the lane match nothing any more."""
+    """If `verify` gives up a lane, live requests no longer match the lane's recorded requests."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -102,14 +102,14 @@ def test_different_values_have_different_keys(first: Any, other: Any) -> None:
 
 
 def test_ignored_values_do_not_count() -> None:
-    """If two requests differ only in ignored values, they have the same key for `verify`."""
+    """`verify` treats two requests as equal if they differ only in ignored values."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """For keys of requests, `verify` replaces recorded paths by live paths and ignores ids."""
+    """`verify` treats requests as equal if only their ids differ, or live and recorded paths."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """`verify` makes a key even for a request that is nested too deeply to be compared."""
+    """`verify` can look up a request even if it is nested too deeply to be compared."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

@@ -48,7 +48,7 @@ def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> l
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """`ScriptedClient`, the client that `verify` plays, goes on in a session while others wait."""
+    """`python -m acp_proxy.client` goes on in one session while another session waits."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []
@@ -61,7 +61,7 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
 
 
 def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
-    """`ScriptedClient` stops at a line of the agent that the recording does not have."""
+    """`python -m acp_proxy.client` stops at a line of the agent that is not in the recording."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []
@@ -72,7 +72,7 @@ def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> No
 
 
 def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
-    """`ScriptedClient` ends at the agent's end of output, or at the end of the recording."""
+    """`python -m acp_proxy.client` ends when the agent's output ends, or the recording."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]
@@ -85,7 +85,7 @@ def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscri
 
 
 def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
-    """`ScriptedClient` does nothing with the first part of a line before the newline comes."""
+    """`python -m acp_proxy.client` takes a line of the agent only when its newline has come."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

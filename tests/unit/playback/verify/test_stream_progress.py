@@ -42,7 +42,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @each_case("update", STATE_UPDATES)
 @each_case("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """`verify` counts updates of a session's state apart from the progress of a turn."""
+    """`verify` counts updates that only report a session's state apart from a turn's progress."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -63,14 +63,14 @@ def test_any_other_message_is_one_item(raw: bytes) -> None:
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """`verify` measures the progress of a turn by updates of the 1.0 draft, too."""
+    """In the 1.0 draft, too, `verify` measures the progress of a turn by its updates."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """`verify` does not count the text of a chunk if the method is not `session/update`."""
+    """For `verify`, only text in a `session/update` counts as text of a turn's progress."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
@@ -99,7 +99,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """For `verify`, a chunk of another kind or message begins a new item of a turn's progress."""
+    """If a chunk has a new kind or message id, `verify` counts it as a new item of progress."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),

@@ -50,7 +50,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """`verify` waits for the answer to a request only if the recording has an answer."""
+    """`verify` waits for the answer to a request only if the recording contains an answer."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """While other sessions are active, `verify` makes a waiting frame wait longer."""
+    """While messages of other sessions come, a frame that `verify` holds back may wait longer."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -112,7 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """`verify` notes for each waiting frame the time in which nothing came from the agent."""
+    """If `verify` holds a frame back, it notes how long nothing came from the agent."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

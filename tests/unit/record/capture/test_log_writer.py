@@ -58,7 +58,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """A reader of a capture log returns the chunks and events that a recorder has written."""
+    """The chunks and events that a recorder appends to its capture log can be read back."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -79,7 +79,7 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
 
 
 def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
-    """Only its owner can read a recorder's capture log."""
+    """A recorder locks its capture log, and only the owner can read the log."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
     assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
@@ -104,7 +104,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """`Log`, which stands for a capture log that cannot be created, discards all it gets."""
+    """If no capture log can be created, everything that would be logged is discarded."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -144,14 +144,14 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """`pack_fields` and `unpack_fields` keep any text in the fields of a log's event."""
+    """An event in a capture log can have any text in its fields."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
 
 
 def test_anything_can_be_unpacked() -> None:
-    """`unpack_fields` reads the fields of an event in a capture log even if bytes are damaged."""
+    """The fields of an event in a capture log can be read even if bytes are damaged."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """If a recorder empties its capture log, the file shrinks, but offsets still grow."""
+    """If a recorder empties its capture log, the file shrinks, but offsets of records go on."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -183,7 +183,7 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """If the disk is full, a capture log counts the bytes that are lost."""
+    """If the disk is full, a capture log counts the bytes that could not be written."""
     with new_log() as log:
         program = """if True:
             import resource, sys
@@ -269,7 +269,7 @@ def test_a_log_with_an_unrecorded_loss_is_not_trimmed(broken: CaptureLog) -> Non
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """If a write to a capture log fails halfway, the recorder removes the half record later."""
+    """If a write leaves half a record in a capture log, the next write removes this half."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -303,7 +303,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """If a recorder cannot empty its capture log, it writes no further records to the log."""
+    """If a recorder cannot empty its capture log, it writes no more records to the log."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -340,7 +340,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """If a chunk cannot be written to the capture log, the records of its faults are left out."""
+    """If a chunk cannot be written to a capture log, records of its faults are left out, too."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -352,7 +352,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """Records of faults are written after `record --max-size` is reached, but no chunks."""
+    """Above `record --max-size`, records of faults are still written, but no chunks."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])

@@ -33,5 +33,5 @@ def test_a_name_that_says_secret(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
-    """`record` stores no hash of an environment variable that is not secret."""
+    """`record` stores no hash of an environment variable that is not a secret."""
     assert secret_hashes({name: value}, KEY) == []

@@ -26,7 +26,7 @@ from tests.support.cases import each_case
     ],
 )  # fmt: skip
 def test_sizes(text: str, expected: int) -> None:
-    """A size in an option, such as `record --max-size`, may have a decimal or a binary unit."""
+    """A size in an option, such as `record --max-size`, may have decimal or binary units."""
     assert read_size(text) == expected
 
 
@@ -109,7 +109,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """`record` refuses a recording's name that cannot be a file name."""
+    """`record` refuses a name for a recording if no file can have this name."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)

@@ -21,14 +21,14 @@ def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: i
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """The parser of `/proc/PID/stat` also reads a line if the process name has parentheses."""
+    """acp-proxy finds a process's parent even if the process name has parentheses."""
     result = process(12, 4, 9, start=77)
     assert (result.pid, result.parent, result.group) == (12, 4, 9)
     assert (result.start, result.alive) == (77, True)
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """`process_table` finds the living descendants of a process that are in its process group."""
+    """In a process group, acp-proxy finds the living descendants of a given process."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we
@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """`process_table` finds this process, with its parent and its group."""
+    """acp-proxy finds its own process, with the parent and the process group."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`kill_all` kills the processes that it finds until two searches in a row find none."""
+    """To kill an agent's processes, acp-proxy kills until two searches in a row find none."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
@@ -80,7 +80,7 @@ def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.M
 
 
 def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`kill_all` gives up if it may not signal any of the processes that are left."""
+    """acp-proxy stops killing if it has no permission to signal any process that is left."""
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

@@ -28,7 +28,7 @@ def values(options: RecordOptions | None) -> dict[str, Any]:
 def test_a_bad_keep_does_not_stop_the_agent(
     args: list[str], environ: dict[str, str], source: str
 ) -> None:
-    """If `record --keep` has a wrong value, the agent still starts."""
+    """If `record --keep` has a wrong value, the agent is started all the same."""
     options = parse([*args, "--", "agent"], environ)
     assert options is not None
     assert (options.command, options.keep) == (["agent"], None)
@@ -53,7 +53,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """The quick parser of `record` reads its options; if one is repeated, the last counts."""
+    """`record` reads its options quickly at the start; if one is repeated, the last counts."""
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 
@@ -86,13 +86,13 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     ],
 )  # fmt: skip
 def test_other_use_is_left_to_click(args: list[str]) -> None:
-    """The quick parser of `record` leaves wrong options to the library click."""
+    """If options of `record` are wrong, the quick parser leaves the error to the library click."""
     assert parse(args, {}) is None
 
 
 @pytest.mark.parametrize("args", [["-o=x", "agent"], ["--=x", "agent"]])
 def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
-    """For the quick parser of `record`, `-o=x` names the file `=x`, not the file `x`."""
+    """For `record`, `-o=x` names the file `=x`, not the file `x`."""
     options = parse(args, {})
     assert options is None or options.output == "=x"
 
@@ -141,7 +141,7 @@ def test_no_variable_sets_a_command() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "'open"])
 def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
-    """The quick parser of `record` leaves an empty `--on-stall` command to the library click."""
+    """If `--on-stall` of `record` is empty, the quick parser leaves the error to click."""
     assert parse(["--on-stall", text, "agent"], {}) is None
 
 
@@ -149,7 +149,7 @@ def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
     ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
 )
 def test_faults_are_left_to_click(flag: str, value: str) -> None:
-    """The quick parser of `record` leaves options for faults to the library click."""
+    """If `record` has options for faults, the quick parser leaves all options to click."""
     assert parse([flag, value, "agent"], {}) is None
     assert parse([f"{flag}={value}", "agent"], {}) is None
     assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
@@ -177,7 +177,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """The quick parser of `record` leaves a wrong environment variable to the library click."""
+    """If an environment variable of `record` is wrong, the quick parser leaves it to click."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -185,7 +185,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """Each option of `record` has a flag named like its attribute, and a help text."""
+    """Each option of `record` has a help text, and a name like that of its attribute."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """If a fault of `record` delays a line, the length of the delay is recorded."""
+    """If a fault of `record` delays a line, the recording contains the length of the delay."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """`record --fault pause` sends SIGSTOP at once if no earlier bytes are delayed."""
+    """If no earlier bytes are delayed, `record --fault pause` stops the agent at once."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """If an agent ignores `record --fault terminate`, it is killed after the grace time."""
+    """If an agent ignores `record --fault terminate`, it is killed when the grace time is over."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """After `record --fault stall`, nothing is forwarded, but everything is recorded."""
+    """After `record --fault stall`, the stream stays open and is recorded, but not forwarded."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule for responses to `session/new` reads the requests in the other direction."""
+    """A fault rule for answers to `session/new` also works if it changes only one direction."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """If a plan has fault rules, a recorder forwards nothing before the rules can be applied."""
+    """If a plan has fault rules, `record` forwards nothing before the rules can be applied."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """If a recorder never starts its engine of faults, it forwards bytes unchanged."""
+    """If a recorder cannot start its faults, it forwards bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -534,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a direction without fault rules, `FaultRunner` keeps only the latest chunks."""
+    """Of a direction without fault rules, a recorder keeps only the latest chunks in memory."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -549,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """After a bug in the code of faults, a recorder continues without faults."""
+    """After a bug in the code of faults, a recorder goes on without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -591,7 +591,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If a bug raises at the end of a stream with faults, the recorder loses no bytes."""
+    """If a bug in faults shows at the end of a stream, the receiver still sees the end."""
     end, made = FaultEngine.end, 0
 
     def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:
@@ -617,7 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a bug in the code of faults loses bytes, the recorder ends the stream for its receiver."""
+    """If a bug in faults loses bytes, the recorder closes the stream for its receiver."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

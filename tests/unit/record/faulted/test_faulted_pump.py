@@ -56,7 +56,7 @@ def outlet() -> Iterator[Outlet]:
 
 
 def test_due_bytes_are_written(outlet: Outlet) -> None:
-    """The queue of a stream with faults writes delayed bytes when they are due, in order."""
+    """Delayed bytes of a stream with faults are written in order, when they are due."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
     for data, due in [(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]:
@@ -75,7 +75,7 @@ def test_due_bytes_are_written(outlet: Outlet) -> None:
 
 
 def test_only_one_thread_writes(outlet: Outlet) -> None:
-    """The queue of a stream with faults lets only one thread at a time write."""
+    """Only one thread at a time writes the delayed bytes of a stream with faults."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
     assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"
@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """The queue of a stream with faults reports after each write how many bytes are left."""
+    """After each write of delayed bytes, it is known how many of the bytes are left."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
@@ -123,7 +123,7 @@ def test_a_slow_reader_holds_the_writer_back(
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """If the queue of a stream with faults is shut, it discards and counts its bytes."""
+    """If a stream with faults is shut, its waiting bytes are discarded and counted."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
@@ -140,7 +140,7 @@ def test_a_queue_that_is_shut(outlet: Outlet) -> None:
 
 
 def test_a_reader_that_is_gone(outlet: Outlet) -> None:
-    """If a stream with faults has no receiver any more, its queue counts the bytes as lost."""
+    """If the receiver of a stream with faults is gone, waiting bytes are counted as lost."""
     os.close(outlet.end)
     outlet.put(b"123", 0)
     outlet.put(b"late", 9)

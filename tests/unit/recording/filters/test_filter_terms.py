@@ -175,7 +175,7 @@ def test_a_complete_name_is_not_a_prefix() -> None:
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
-    """A filter in a fault plan needs a key, such as `method:`, and may not use `turn:last`."""
+    """A filter in a fault plan needs a key, such as `method:`, and cannot use `turn:last`."""
     with pytest.raises(BadFilter, match=message):
         parse(text, None)
 
@@ -189,7 +189,7 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    """Any text is either a valid filter or is refused with the error `BadFilter`."""
+    """Any text is either a valid filter, or an error says that it is none."""
     try:
         parsed = parse(text)
     except BadFilter:
