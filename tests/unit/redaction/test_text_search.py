@@ -25,7 +25,7 @@ def test_a_run_to_the_end_is_open() -> None:
 
 
 def test_a_word_begins_after_another_character() -> None:
-    """For `Search`, a word begins after a space, an escape or a mark, but not after a letter."""
+    """For the search for secrets, a word begins after a space, escape or mark, not a letter."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):

@@ -100,7 +100,7 @@ def test_a_warning_is_named_but_is_no_trouble() -> None:
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """If only an injected fault went wrong, the verdict of a report page blames the fault."""
+    """If only an injected fault caused trouble, the verdict of a report page blames the fault."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble

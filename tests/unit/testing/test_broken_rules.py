@@ -52,14 +52,14 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
-    """With the pytest plugin, a hint fails a test that asks for hints."""
+    """With the pytest plugin, `check("info")` fails a test even because of a hint."""
     agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
     with pytest.raises(AssertionError, match="has findings"):
         agent.check("info")
 
 
 def test_wrong_use_is_an_error(tmp_path: Path) -> None:
-    """In the pytest plugin, wrong arguments of `check`, such as a severity, are an error."""
+    """In the pytest plugin, `check` refuses wrong arguments, such as an unknown severity."""
     agent = agent_of(tmp_path, CLEAN)
     with pytest.raises(ValueError, match="expected fail_on to be one of error, warning, info"):
         agent.check("never")

@@ -42,7 +42,7 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """If the pytest marker names a recording with a slash, its path is relative to the test."""
+    """If the pytest marker names a recording by a path, the path begins at the test's folder."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
@@ -57,7 +57,7 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
-    """The pytest plugin plays the recordings x, x.2 and x.3 up to the first gap."""
+    """The pytest plugin plays recordings x, x.2 and x.3, and stops at the first missing number."""
     place = tmp_path / "x.jsonl"
     assert files_of(place) == []
     for number in (1, 2, 4):

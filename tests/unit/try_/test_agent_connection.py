@@ -25,7 +25,7 @@ async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> N
 
 
 async def test_a_request_returns_the_answer_with_its_id() -> None:
-    """If two requests of `try` are answered in reverse order, each request gets its own answer."""
+    """If two requests of `try` are answered in reverse order, each gets its own answer."""
     agent, replies = LiveAgent(), dict[str, Any]()
 
     async def ask(method: str) -> None:
@@ -146,7 +146,7 @@ async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
 
 
 async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
-    """If the agent has left, `try` discards messages to the agent."""
+    """If the agent has left, `try` discards what it would send to the agent."""
     agent = LiveAgent()
 
     async def play() -> None:

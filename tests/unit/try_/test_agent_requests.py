@@ -58,7 +58,7 @@ class Client:
 async def test_nothing_is_done_that_was_rejected(
     tmp_path: Path, nursery: trio.Nursery, policy: Policy
 ) -> None:
-    """`try` asks its user before it writes a file."""
+    """`try --reject` writes no file and starts no command; `try --allow` does; both read files."""
     client = Client(nursery, tmp_path, policy, Asked())
     (tmp_path / "old.txt").write_text("old")
     is_allowed = policy is Policy.ALLOW
@@ -84,7 +84,7 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_permission_is_granted_once_rather_than_always(
     tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
 ) -> None:
-    """If a permission request has several options that allow, `try --allow` allows once."""
+    """If an agent offers "allow once" and "allow always", `try --allow` chooses "allow once"."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     result = await client.ask("session/request_permission", options=options)
     assert result == {"outcome": outcome}
@@ -104,7 +104,7 @@ async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: tr
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` shows its user the whole command before it asks."""
+    """Before `try` writes a file or runs a command on request, it asks its user about it."""
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)
@@ -122,7 +122,7 @@ async def test_each_write_and_each_command_is_asked_about(
 async def test_a_path_outside_is_refused_without_a_question(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` refuses a write into a different directory without asking."""
+    """`try` refuses a write outside of the working directory without asking its user."""
     client = Client(nursery, tmp_path, Policy.ASK, Asked())
     assert isinstance(await client.ask("fs/write_text_file", path="/etc/x", content="x"), int)
     assert isinstance(await client.ask("terminal/create", **CREATE, cwd="/"), int)
@@ -184,7 +184,7 @@ async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nurse
 
 
 async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In `try`, a terminal that was released is unknown."""
+    """In `try`, an agent can create, read, kill and release a terminal; then it is unknown."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", command="echo", args=["hi"], cwd=str(tmp_path))
     exited = await client.ask("terminal/wait_for_exit", **created)

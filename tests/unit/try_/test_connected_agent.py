@@ -29,7 +29,7 @@ def _connected(agent: LiveAgent, heard: list[bytes]) -> AbstractAsyncContextMana
 
 
 async def test_the_client_gives_up_on_a_silent_agent(autojump_clock: MockClock) -> None:
-    """If an agent does not answer a request for some seconds, `try` treats the agent as gone."""
+    """If an agent sends nothing for some seconds during a request, `try` treats it as gone."""
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     heard: list[bytes] = []
     async with _connected(LiveAgent(), heard) as connection:

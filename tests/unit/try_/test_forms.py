@@ -14,7 +14,7 @@ SERVER = ["/bin/tools", "--all"]
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """`try` announces that it can write files only if it serves writes."""
+    """`try` offers to write files in `initialize` only if it would serve such a write."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]
@@ -27,7 +27,7 @@ def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
     [(V1, 1, V1), (V1, 2, V2), (V2, 1, V1), (V1, "x", V1), (V1, None, V1), (DRAFT, 1, DRAFT)],
 )
 def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followed: str) -> None:
-    """`try` speaks the protocol version that the agent has answered."""
+    """`try` uses the protocol version in the agent's answer to `initialize`."""
     assert Forms(asked).following({"protocolVersion": version}).dialect == followed
 
 

@@ -34,7 +34,7 @@ def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
-    """With a healthy agent, all probes of `try --probe` succeed."""
+    """With an agent that makes no mistake, all probes of `try --probe` hold."""
     prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]
@@ -199,7 +199,7 @@ KINDS: dict[str, type[ProbedAgent]] = {
 
 @pytest.mark.parametrize("name", [probe.id for probe in probes()])
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
-    """For each probe of `try --probe`, an agent with one mistake fails only that probe."""
+    """For each probe of `try --probe`, an agent with one mistake breaks only this probe."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
     _, results = await play(kind, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == [name]
@@ -271,7 +271,7 @@ class _WantsLogin(ProbedAgent):
 
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
-    """If an agent refuses a new session, `try --probe` does not test probes that need a session."""
+    """If an agent refuses a session, `try --probe` reports probes that need one as not tested."""
     prober, results = await play(_WantsLogin, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
@@ -288,7 +288,7 @@ class _Hangs(ProbedAgent):
 
 
 async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) -> None:
-    """If `initialize` gets no answer, `try --probe` tests nothing else."""
+    """If an agent does not answer `initialize`, `try --probe` reports all else as not tested."""
     prober, results = await play(type("Agent", (_Hangs,), {"probe": "initialize"}), autojump_clock)
     assert prober.is_mute
     assert len(prober._tapes) == 1
@@ -299,7 +299,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
 
 
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
-    """If an agent hangs in a probe of `try --probe`, a new agent process is started."""
+    """If an agent hangs in a probe, `try --probe` starts a new agent for the next probes."""
     kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
     prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]
@@ -328,7 +328,7 @@ class _SpeaksV2(ProbedAgent):
 
 
 async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
-    """`try --probe` has special probes for version 2."""
+    """`try --probe` tests an agent of version 2 with probes for version 2."""
     prober, results = await play(_SpeaksV2, autojump_clock, "v2")
     assert prober.dialect == "v2"
     assert named(results, ProbeVerdict.HOLDS) == [*results]

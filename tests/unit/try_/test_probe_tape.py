@@ -19,7 +19,7 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """`try --probe` notes the line numbers of a probe's requests and their answers."""
+    """`try --probe` notes for each probe the numbers of the lines with its requests and answers."""
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -33,7 +33,7 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """A request that `try --probe` sends only to wait for the agent is not a line of the probe."""
+    """`try --probe` does not list the request that it sends only to see that an agent lives."""
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))
@@ -62,7 +62,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """`try --probe` fails the right probe for a wrong line, such as text that is not a message."""
+    """If an agent sends a wrong line, such as plain text, `try --probe` breaks the right probe."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])
@@ -73,7 +73,7 @@ def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
     [("a", "tool_call", False), ("b", "tool_call", True), ("b", "usage_update", False)],
 )
 def test_output_belongs_to_an_open_request(session: str, kind: str, is_offence: bool) -> None:
-    """`try --probe` reports a tool call in a session without an open prompt."""
+    """`try --probe` reports a tool call that comes while no prompt is open in the session."""
     tape = ProbeTape(open={"1": "a"})
     update = {"sessionUpdate": kind}
     tape.watch(IN, line(method="session/update", params={"sessionId": session, "update": update}))

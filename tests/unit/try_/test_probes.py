@@ -30,7 +30,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """Each probe of `try --probe` is fully described, and comes after the probes that it needs."""
+    """In the list of probes of `try --probe`, each is complete and comes after those it needs."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
@@ -54,7 +54,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """In the definition of a probe, `try --probe` replaces the text `{cwd}`."""
+    """In a probe of `try --probe`, a value that is a name in braces, as `{cwd}`, is filled in."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}

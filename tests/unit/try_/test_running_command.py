@@ -29,7 +29,7 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """`try` returns the joined stdout and stderr of a command."""
+    """In `try`, an agent gets the joined stdout and stderr of its command, and the exit code."""
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
@@ -45,7 +45,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
 
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
-    """If `try` leaves out the beginning of a command's output, it splits no character."""
+    """If `try` leaves out the beginning of long output, it cuts between two characters."""
     params = _python("print('é' * 10, end='')", outputByteLimit=5)
     async with _run(params, tmp_path) as command:
         await command.ended.wait()

@@ -125,7 +125,7 @@ async def test_a_turn_of_version_2_ends_with_the_idle_state(nursery: trio.Nurser
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, version: int) -> None:
-    """If the agent leaves within a turn, `try` ends."""
+    """If the agent leaves within a turn, `try` ends and says that no answer came."""
     played = Played(nursery)
     await played.start("one", "two", version=version)
     if version == 2:
@@ -136,7 +136,7 @@ async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, ver
 
 
 async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> None:
-    """If an agent refuses a session, `try` prints the agent's error."""
+    """If an agent refuses a session, `try` prints the agent's error and ends."""
     played = Played(nursery)
     nursery.start_soon(played.play)
     await played.agent.answer({"protocolVersion": 1})

@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> WorkFiles:
 def test_lines_are_read_with_their_ends(
     files: WorkFiles, first: int, most: int | None, text: str
 ) -> None:
-    """If an agent reads some lines of a file, `try` answers with them and their line ends."""
+    """If an agent requests some lines of a file, `try` sends these lines with their line ends."""
     assert files.read(str(files.root / "lines.txt"), first, most) == text
 
 
@@ -44,7 +44,7 @@ def test_lines_are_read_with_their_ends(
     "path", ["../secret.txt", "link", "a/../../secret.txt", "linked/secret.txt"]
 )
 def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None:
-    """`try` serves no file request whose path leads out of the working directory."""
+    """`try` refuses each file request whose path leads out of the working directory."""
     (files.root / "link").symlink_to(files.root.parent / "secret.txt")
     (files.root / "linked").symlink_to(files.root.parent)
     with pytest.raises(ValueError, match="is not in"):
@@ -62,7 +62,7 @@ def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
 
 
 def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
-    """If `try` writes a file into a missing directory, the directory is created."""
+    """If an agent writes a file into a missing directory, `try` creates the directory."""
     assert files.write("a/b/c.txt", "é")
     assert not files.write("a/b/c.txt", "")
     assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""
@@ -70,7 +70,7 @@ def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, "", "a\0b", ["x"]])
 def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -> None:
-    """If the path in a request is not a string, `try` answers with an error."""
+    """If the path in a file request is not a string, `try` answers with an error."""
     with pytest.raises(ValueError, match=r"is not a path|null byte"):
         files.read(path)
 

@@ -59,7 +59,7 @@ def requests(file: AddressFile) -> Requests:
 
 
 def test_a_request_of_the_page_is_allowed(requests: Requests) -> None:
-    """The page itself gets data with its token, in browsers with and without fetch metadata."""
+    """The page of `web` gets data with its token, also in browsers without fetch metadata."""
     assert requests.status() is None
     origin = f"http://{HOST}"
     assert requests.status(origin=origin, sec_fetch_site="same-origin") is None
@@ -72,7 +72,7 @@ def test_a_request_of_the_page_is_allowed(requests: Requests) -> None:
     f"127.1:{PORT}", f"{HOST}.", f" {HOST}", f"{HOST},evil.com", "", None,
 ])  # fmt: skip
 def test_any_other_host_is_refused(requests: Requests, host: str | None) -> None:
-    """A name that leads to this machine is refused, so that no page can rebind its name."""
+    """`web` refuses each request whose Host header has another name, against DNS rebinding."""
     for path in ("/", "/r/x.db", "/proof", "/api/live", "/favicon.ico"):
         assert requests.status(path, host=host) == HTTPStatus.MISDIRECTED_REQUEST
     assert len(requests.log) == 1
@@ -82,13 +82,13 @@ def test_any_other_host_is_refused(requests: Requests, host: str | None) -> None
     "origin", ["null", "", "http://evil.com", f"https://{HOST}", f"http://{HOST}/", "file://"]
 )
 def test_another_origin_is_refused(requests: Requests, origin: str) -> None:
-    """A page of another origin gets nothing, not even with the token."""
+    """`web` refuses all requests from pages of other origins, even with the token."""
     for path in ("/", "/proof", "/api/live"):
         assert requests.status(path, origin=origin) == HTTPStatus.FORBIDDEN
 
 
 def test_another_site_can_only_link_to_a_page(requests: Requests) -> None:
-    """A page of another site can open the page without data; Chromium opens the opener so, too."""
+    """A link on another site can open a page of `web`, but gets no data and cannot embed it."""
     link = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}
     for path in ("/", "/r/x.db"):
         assert requests.status(path, **link, sec_fetch_dest="document") is None
@@ -105,13 +105,13 @@ def test_another_site_can_only_link_to_a_page(requests: Requests) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "get"])
 def test_only_get_is_allowed(requests: Requests, method: str) -> None:
-    """A request with another method than GET is refused."""
+    """`web` refuses requests with a method other than GET."""
     for path in ("/", "/proof", "/api/live"):
         assert requests.status(path, method) == HTTPStatus.METHOD_NOT_ALLOWED
 
 
 def test_data_need_the_token(requests: Requests) -> None:
-    """Data are sent only with the whole token; pages and proofs need none."""
+    """`web` sends data only to requests with the whole token; pages without data need none."""
     token = requests.address.token
     assert len(bytes.fromhex(token)) == 32
     wrong = (None, "", "Bearer", f"bearer {token}", token, f"Bearer {token[:-1]}", "Bearer \xff",
@@ -129,7 +129,7 @@ def test_data_need_the_token(requests: Requests) -> None:
 def test_a_token_ends_after_thirty_days(
     file: AddressFile, monkeypatch: pytest.MonkeyPatch, age_days: float, is_refused: bool
 ) -> None:
-    """A token of 30 days is refused, also by a server that still runs; a clock may be set back."""
+    """`web` refuses its token after 30 days, even while it runs, but not after a day backwards."""
     requests = Requests(file)
     later = requests.address.made_at + age_days * DAY_S
     monkeypatch.setattr("acp_proxy.web.access.time.time", lambda: later)
@@ -138,7 +138,7 @@ def test_a_token_ends_after_thirty_days(
 
 
 def test_a_new_token_replaces_the_old_one_at_once(file: AddressFile, requests: Requests) -> None:
-    """If the file gets a new token while the server runs, the server refuses the old one."""
+    """If a new token is in the state file, a running `web` at once refuses the old one."""
     assert requests.status() is None
     old, new = requests.address, new_address(PORT)
     file.write(new)
@@ -150,7 +150,7 @@ def test_a_new_token_replaces_the_old_one_at_once(file: AddressFile, requests: R
 def test_the_file_of_another_port_does_not_change_the_token(
     file: AddressFile, requests: Requests
 ) -> None:
-    """A `web` on another port writes a token of its own; the first `web` keeps its token."""
+    """If the state file gets a token for another port, or is deleted, `web` keeps its token."""
     file.write(new_address(PORT + 1))
     assert requests.status() is None
     file.path.unlink()
@@ -158,7 +158,7 @@ def test_the_file_of_another_port_does_not_change_the_token(
 
 
 def test_a_proof_shows_the_token_to_nobody(requests: Requests) -> None:
-    """The proof is an HMAC of the challenge and the host, as `acp-proxy web` and its page check."""
+    """`web` proves that it knows the token by an HMAC, without sending the token."""
     key, words = requests.address.token.encode(), f"acp-proxy web c0ffee {HOST}"
     assert requests.guard.prove("c0ffee") == hmac.new(key, words.encode(), sha256).hexdigest()
     assert evolve(requests.address, port=PORT + 1).proof("c0ffee") != requests.guard.prove("c0ffee")
@@ -167,7 +167,7 @@ def test_a_proof_shows_the_token_to_nobody(requests: Requests) -> None:
 
 
 def test_ten_thousand_bad_requests_print_one_line_each_kind(requests: Requests) -> None:
-    """However many requests are refused, each reason is printed once, and nothing else is kept."""
+    """However many requests `web` refuses, it prints each reason only once."""
     for number in range(10_000):
         assert requests.status(f"/api/{number}", host=f"evil-{number}.com") is not None
         assert requests.status(authorization=f"Bearer {number}") is not None
@@ -176,7 +176,7 @@ def test_ten_thousand_bad_requests_print_one_line_each_kind(requests: Requests) 
 
 
 def test_the_state_is_private(file: AddressFile, requests: Requests) -> None:
-    """Files are for their owner alone, and so is their directory, even if it was open before."""
+    """Only their owner can open the files with the token of `web`, and these files' directory."""
     directory = file.path.parent
     opener = file.write_opener(requests.address.url("/"))
     for path, mode in ((file.path, 0o600), (opener, 0o600), (directory, 0o700)):
@@ -215,7 +215,7 @@ def _other_json(path: Path) -> None:
 def test_a_state_file_of_others_is_not_trusted(
     file: AddressFile, requests: Requests, spoil: object
 ) -> None:
-    """An address is not read from a file that others could have written, nor from a link."""
+    """`web` trusts no state file that is a link, or that other users could have written."""
     assert callable(spoil)
     assert file.read() == requests.address
     spoil(file.path)
@@ -227,14 +227,14 @@ def test_a_state_file_of_others_is_not_trusted(
 def test_a_state_file_of_another_owner_is_not_trusted(
     file: AddressFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An address is not read from a file that another user owns."""
+    """`web` trusts no state file that belongs to another user."""
     owner = os.getuid()
     monkeypatch.setattr("acp_proxy.web.access.os.getuid", lambda: owner + 1)
     assert file.read() is None
 
 
 def test_each_directory_and_choice_has_its_own_file(tmp_path: Path) -> None:
-    """Windows on other directories, or with other options, have other files."""
+    """Each recordings directory, and each choice of options, has its own state file of `web`."""
     places = (("/a", ""), ("/b", ""), ("/a", "x"), ("/a\udcff", ""))
     files = [AddressFile(tmp_path, Path(place), words).path for place, words in places]
     assert len({*files}) == 4
@@ -242,14 +242,14 @@ def test_each_directory_and_choice_has_its_own_file(tmp_path: Path) -> None:
 
 
 def test_the_state_directory_follows_the_environment() -> None:
-    """The state directory is that of XDG; a relative path is ignored, as XDG demands."""
+    """The state file of `web` is below XDG_STATE_HOME, but not if this is a relative path."""
     assert state_directory({"XDG_STATE_HOME": "/x"}) == Path("/x/acp-proxy")
     home = Path.home() / ".local/state/acp-proxy"
     assert state_directory({}) == state_directory({"XDG_STATE_HOME": "x"}) == home
 
 
 def test_the_url_has_the_token_in_its_fragment() -> None:
-    """Browsers do not send the fragment of a URL."""
+    """The URL that `web` opens has its token in the fragment, which browsers do not send."""
     address: Address = new_address(PORT)
     assert address.url("/r/x.db") == f"http://{HOST}/r/x.db#token={address.token}"
     assert new_address(PORT).token != address.token

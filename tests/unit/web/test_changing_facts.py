@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_only_changed_entries_are_sent_again(tmp_path: Path) -> None:
-    """The second reading has the entries from the first one that may have changed."""
+    """If a recording grows, `web` sends only those transcript entries that may have changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(300):
@@ -40,7 +40,7 @@ def test_only_changed_entries_are_sent_again(tmp_path: Path) -> None:
 
 
 def test_a_closed_page_stops_the_reading(tmp_path: Path) -> None:
-    """If the page is closed, a reading of a long recording ends soon."""
+    """If a page of `web` is closed, `web` soon stops reading the recording of this page."""
     path = record_conversation(tmp_path / "x.db")
     facts = ChangingFacts(path, unredacted=False, is_stopped=lambda: True)
     with pytest.raises(Stopped):

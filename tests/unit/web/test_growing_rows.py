@@ -38,7 +38,7 @@ def test_the_first_block_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_blocks_of_many_rows(tmp_path: Path) -> None:
-    """Blocks of cells and lines begin after a fixed number of rows, and the last one may grow."""
+    """`web` sends the rows of a long recording in blocks of fixed size; only the last one grows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         rows = GrowingRows(tmp_path / "x.db", unredacted=False)
@@ -60,7 +60,7 @@ def test_blocks_of_many_rows(tmp_path: Path) -> None:
 
 
 def test_unchanged_rows_continue(tmp_path: Path) -> None:
-    """If a recording ends, the rows that were sent are continued; other rows are not."""
+    """If a recording ends, `web` does not send its page the same rows again."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         handshake(recorder)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def test_an_entry_says_what_happened_in_the_words_of_the_list(
     name: str, result: str, severity: str
 ) -> None:
-    """An entry has the members of `list --json`, and the words of the table."""
+    """In `web`, the list of recordings has the data of `list --json` and the words of `list`."""
     path = DIRECTORY / f"{name}.db"
     entry = list_entry(path, unredacted=False)
     assert entry.items() >= listed_form(*listed([path], unredacted=False)).items()
@@ -37,7 +37,7 @@ def test_an_entry_says_what_happened_in_the_words_of_the_list(
 
 
 def test_an_unreadable_file_has_an_entry_with_its_problem(tmp_path: Path) -> None:
-    """The entry of an unreadable file in the list of `web` has only the reason."""
+    """In the list of `web`, an unreadable file is shown only with the reason."""
     (tmp_path / "broken.db").write_bytes(b"no database")
     entry = list_entry(tmp_path / "broken.db", unredacted=False)
     assert (entry["result"], entry["severity"]) == ("cannot be read", "error")

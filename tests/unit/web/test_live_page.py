@@ -107,7 +107,7 @@ def _waiting(path: Path) -> Path:
 async def test_a_finished_recording_equals_its_report(
     window: Window, tmp_path: Path, make: Callable[[Path], Path]
 ) -> None:
-    """A page with a finished recording gets the rows, blocks and facts of its report."""
+    """The page of `web` for a finished recording shows the same data as `report`."""
     path = make(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled and tab.waits)
@@ -121,7 +121,7 @@ async def test_a_finished_recording_equals_its_report(
 async def test_rows_come_once_and_in_order_while_the_recorder_writes(
     window: Window, tmp_path: Path
 ) -> None:
-    """While a recording grows, is indexed, loses its log and ends, each row comes once."""
+    """While a recording grows and ends, its page of `web` gets each frame once, and in order."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         handshake(recorder)
@@ -159,7 +159,7 @@ async def test_rows_come_once_and_in_order_while_the_recorder_writes(
 
 
 async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path) -> None:
-    """If the recorder is killed, the page says so and keeps its rows."""
+    """If a recorder is killed, the page of `web` says that it is over, and keeps the frames."""
     path = tmp_path / "x.db"
     recorder = LogWriter(path)
     handshake(recorder)
@@ -196,7 +196,7 @@ async def test_facts_about_a_silent_agent_are_renewed(
 
 
 async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> None:
-    """If a recording is deleted, the stream ends with a sentence."""
+    """If a recording is deleted, its open page of `web` says so, and keeps what it has."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -207,7 +207,7 @@ async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> No
 
 
 async def test_a_moved_recording_is_followed(window: Window, tmp_path: Path) -> None:
-    """A page of `web` follows a recording that gets another name, and gets no row twice."""
+    """If a recording is renamed, its open page of `web` follows it, and gets no frame twice."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -218,7 +218,7 @@ async def test_a_moved_recording_is_followed(window: Window, tmp_path: Path) -> 
 
 
 async def test_a_replaced_recording_is_read_anew(window: Window, tmp_path: Path) -> None:
-    """If another recording takes the place of a finished one, the page gets the other rows."""
+    """If another recording takes the place of one that `web` shows, the page shows the new one."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -229,7 +229,7 @@ async def test_a_replaced_recording_is_read_anew(window: Window, tmp_path: Path)
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_truncated_recording_is_gone(window: Window, tmp_path: Path) -> None:
-    """If a recording is damaged, the stream ends with what is wrong."""
+    """If a recording is damaged while its page of `web` is open, the page says what is wrong."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -241,7 +241,7 @@ async def test_a_truncated_recording_is_gone(window: Window, tmp_path: Path) -> 
 
 
 async def test_large_lines_come_in_pieces(window: Window, tmp_path: Path) -> None:
-    """A line that is larger than a block has several blocks, also while the recorder runs."""
+    """`web` sends a very large line to its page in pieces, even while the recorder runs."""
     path, size = tmp_path / "x.db", 2 * PAYLOAD_BYTES + 5
     with LogWriter(path) as recorder:
         handshake(recorder)
@@ -265,7 +265,7 @@ async def test_large_lines_come_in_pieces(window: Window, tmp_path: Path) -> Non
 async def test_a_value_that_turns_out_to_be_secret_is_masked_everywhere(
     window: Window, tmp_path: Path
 ) -> None:
-    """If a later row shows that a value is secret, all rows follow again without the value."""
+    """If a later frame reveals that a value is secret, `web` sends all frames again, masked."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         handshake(recorder)
@@ -296,7 +296,7 @@ async def test_a_value_that_turns_out_to_be_secret_is_masked_everywhere(
 
 @pytest.mark.parametrize("is_shown", [False, True])
 async def test_secrets_are_shown_only_if_asked_for(tmp_path: Path, is_shown: bool) -> None:
-    """A window masks all secrets, but with ``--unredacted`` it shows them and says so."""
+    """`web` masks all secrets; with `--unredacted`, it shows them, and its pages say so."""
     path = record_planted(tmp_path / "x.db")
     window = Window(WindowOptions(tmp_path, unredacted=is_shown), tmp_path / "state")
     async with window.page(path.name) as tab:
@@ -308,7 +308,7 @@ async def test_secrets_are_shown_only_if_asked_for(tmp_path: Path, is_shown: boo
 
 
 async def test_unknown_blocks_are_refused(window: Window, tmp_path: Path) -> None:
-    """A page gets only the blocks that it knows of."""
+    """`web` refuses a request for a part of a recording that its page was not told of."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)

@@ -64,7 +64,7 @@ class Feed:
 
 
 async def test_running_recordings_come_first(tmp_path: Path) -> None:
-    """A hundred recordings come in small groups: running ones first, then the newest."""
+    """`web` sends its list of recordings in small groups: running ones, then from the newest on."""
     for number in range(100):
         (tmp_path / f"{number:03}.db").write_bytes(b"x")
     with LogWriter(tmp_path / "000-running.db"):
@@ -76,7 +76,7 @@ async def test_running_recordings_come_first(tmp_path: Path) -> None:
 
 
 async def test_changes_come_once(tmp_path: Path) -> None:
-    """A new, a changed and a removed recording come once each; others do not come again."""
+    """If a recording is new, changed or removed, `web` sends only this change to the list."""
     record_conversation(tmp_path / "a.db")
     path = record_conversation(tmp_path / "b.db")
     feed = Feed(tmp_path)
@@ -92,7 +92,7 @@ async def test_changes_come_once(tmp_path: Path) -> None:
 
 
 async def test_any_name_of_a_file_can_be_sent(tmp_path: Path) -> None:
-    """A name that is not valid Unicode is sent with replacements."""
+    """In the list of `web`, bytes of a file name that are not UTF-8 are shown as a replacement."""
     (tmp_path / os.fsdecode(b"\xff\n%2e.db")).write_bytes(b"x")
     feed = Feed(tmp_path, tmp_path / "other" / os.fsdecode(b"\xfe.db"))
     await feed.until(lambda feed: feed.is_complete)
@@ -102,7 +102,7 @@ async def test_any_name_of_a_file_can_be_sent(tmp_path: Path) -> None:
 
 
 def test_reading_changes_no_state(tmp_path: Path) -> None:
-    """The state of a recording changes if it grows or ends, but not if it is only read."""
+    """For the list of `web`, a recording has changed if it grew or ended, not if it was read."""
     path = tmp_path / "x.db"
     states = []
     with LogWriter(path) as recorder:

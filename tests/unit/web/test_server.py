@@ -26,7 +26,7 @@ def window(tmp_path: Path) -> Window:
 
 
 async def test_only_plain_http_1_is_answered(window: Window) -> None:
-    """HTTP/2 gets a refusal in place of data, and a WebSocket is closed."""
+    """`web` answers only HTTP/1.1: it refuses HTTP/2, and closes a WebSocket."""
     answer = await window.get("/api/block", more={"http_version": "2"})
     assert (answer.status, answer.body) == (505, b"it is not HTTP/1.1\n")
     answer = await window.get("/api/live", more={"type": "websocket"})
@@ -36,7 +36,7 @@ async def test_only_plain_http_1_is_answered(window: Window) -> None:
 async def test_too_many_streams_are_refused(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More streams than the limit are refused; a closed stream makes room for another."""
+    """If too many pages of `web` are open, it refuses further ones until one is closed."""
     monkeypatch.setattr(server, "_MOST_STREAMS", 1)
     async with window.stream("/api/recordings"):
         answer = await window.get("/api/block")
@@ -48,7 +48,7 @@ async def test_too_many_streams_are_refused(
 async def test_a_failure_is_one_line_on_both_sides(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If an answer fails, the page gets one line without details, and so does the log."""
+    """If a bug in `web` makes a request fail, one line is printed, and later ones are not."""
     monkeypatch.setattr(server, "named", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # which Hypercorn drops
         await window.get("/api/live", rec="x.db")
@@ -58,7 +58,7 @@ async def test_a_failure_is_one_line_on_both_sides(
 async def test_a_recording_outside_of_the_directory_can_be_named(
     window: Window, tmp_path: Path
 ) -> None:
-    """A recording that the user has named is in the list, in place of one of the same name."""
+    """The list of `web` has the recording named on its command line, and hides one of its name."""
     other = record_conversation(tmp_path / "x.db", id="0123456789ab")
     options = WindowOptions(tmp_path / "here", other)
     window = Window(options, tmp_path / "state")
@@ -82,7 +82,7 @@ async def test_outputs_of_commands(
     tmp_path: Path, window: Window, monkeypatch: pytest.MonkeyPatch, path: str,
     params: dict[str, Any], words: list[str], is_shown: bool,
 ) -> None:  # fmt: skip
-    """Searches, comparisons and copies are outputs of commands, which mask as the window does."""
+    """Searches, comparisons and copies in `web` are made by commands, with secrets masked alike."""
     started: list[list[str]] = []
 
     class Output:
@@ -103,7 +103,7 @@ async def test_outputs_of_commands(
 
 
 async def test_the_proof_is_json(window: Window) -> None:
-    """The proof is that of the window's address."""
+    """At `/proof`, `web` answers with JSON that proves that it knows the token."""
     answer = await window.get("/proof", challenge="c0ffee")
     assert json.loads(answer.body) == {"proof": window.address.proof("c0ffee")}
     assert answer.headers["content-type"] == "application/json"

@@ -62,7 +62,7 @@ def write(program: Path, script: str) -> None:
 
 
 async def test_the_output_of_a_command_is_the_body(program: Path) -> None:
-    """The output of a command is sent with the headers of all answers, and its own."""
+    """`web` sends the output of a command, with its security headers and the content type."""
     write(program, 'echo "$@"; echo warned >&2')
     connection = Connection()
     await connection.run(CommandOutput(["a b", "c"], {"content-type": "text/html"}))
@@ -78,7 +78,7 @@ async def test_the_output_of_a_command_is_the_body(program: Path) -> None:
 async def test_a_command_may_print_nothing(
     program: Path, code: int, complete: tuple[int, ...]
 ) -> None:
-    """A command that prints nothing and ends well makes an empty answer."""
+    """If a command that `web` runs succeeds without output, the page gets an empty answer."""
     write(program, f"exit {code}")
     connection = Connection()
     await connection.run(CommandOutput([], {}, complete))
@@ -86,7 +86,7 @@ async def test_a_command_may_print_nothing(
 
 
 async def test_a_command_that_fails_says_why(program: Path) -> None:
-    """If a command fails before it prints, the answer is an error with its last line."""
+    """If a command that `web` runs fails before any output, the page gets its last error line."""
     write(program, "echo first >&2; echo 'acp-proxy: no such thing' >&2; exit 2")
     connection = Connection()
     await connection.run(CommandOutput([], {"acp-file": "x"}))
@@ -94,7 +94,7 @@ async def test_a_command_that_fails_says_why(program: Path) -> None:
 
 
 async def test_a_command_that_fails_late_breaks_the_answer(program: Path) -> None:
-    """If a command fails after it has printed, the answer does not end as if it were complete."""
+    """If a command that `web` runs fails after some output, the page sees that it is incomplete."""
     write(program, "echo some; exit 2")
     connection = Connection()
     with pytest.raises(BaseExceptionGroup) as caught:
@@ -104,7 +104,7 @@ async def test_a_command_that_fails_late_breaks_the_answer(program: Path) -> Non
 
 
 async def test_a_closed_page_ends_the_command(program: Path) -> None:
-    """If the page is closed, the command is killed at once."""
+    """If a page of `web` is closed, a command that runs for the page is killed at once."""
     write(program, "echo $$; exec sleep 1000")
     connection = Connection()
     async with trio.open_nursery() as nursery:
@@ -118,7 +118,7 @@ async def test_a_closed_page_ends_the_command(program: Path) -> None:
 
 
 async def test_lines_end_with_the_page() -> None:
-    """Lines are sent as they come, until the page is closed."""
+    """`web` sends news to an open page as they come, and stops when the page is closed."""
 
     async def lines() -> Any:
         yield b"1\n"

@@ -123,7 +123,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    r"""In the text form, a line notes only what is unusual, such as a line ending with `\r\n`."""
+    r"""In the text form, a line of a frame also notes what is unusual, such as an ending `\r\n`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -156,7 +156,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """`find_style` finds the style of a frame's JSON, such as spaces, which the text form names."""
+    """The text form names the style of a frame's JSON, such as where it has spaces."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style
@@ -252,7 +252,7 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """`text_lines` returns for each frame its line number in the text form."""
+    """`check` can give for each frame the number of its line in the text form."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]
@@ -265,7 +265,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """`text_lines` counts comments when it returns the line numbers of frames."""
+    """Line numbers of frames in a text form include comments and blank lines."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

@@ -193,7 +193,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
 
 
 def test_a_newer_format_is_refused() -> None:
-    """The error about a text form of a newer version says that the version is newer."""
+    """The error about a text form of a newer version says that its version is newer."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
     with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
@@ -201,13 +201,13 @@ def test_a_newer_format_is_refused() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"# only\n\n", b"hello\n", b"SQLite format 3\0", b"[]\n"])
 def test_another_file_is_not_a_recording(text: bytes) -> None:
-    """The error about a text file without a header says that it is not a recording."""
+    """The error about a text file without a header says that the file is not a recording."""
     with pytest.raises(NotARecording, match=r"line [12]: expected"):
         rows_of_text(text)
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """If two rows of a database have one number, `export` as text calls it damaged."""
+    """If two rows of a database have the same number, `export` calls the database damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -243,7 +243,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """`is_text_form` recognizes the text form of a recording by its header."""
+    """Commands recognize the text form of a recording by its header."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
@@ -260,7 +260,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """`header_of` reads the header of a text form even if the lines after it are invalid."""
+    """The header of a text form can be read even if the lines after it are invalid."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -274,7 +274,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """`RecordingReader` answers the same queries about a text form as about a database."""
+    """All queries give the same answers for a text form as for a database."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 

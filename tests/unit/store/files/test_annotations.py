@@ -39,7 +39,7 @@ def note_of(path: Path) -> str | None:
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """`note` writes and removes a note without a change of the file's modification time."""
+    """`note` writes and removes a note, and keeps the modification time of the file."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -52,7 +52,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """If commands read a recording of database version 1, its file does not change."""
+    """If commands read a recording of database version 1, they do not change its file."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """If an older recorder was killed, commands finish its recording and keep its note."""
+    """If an older recorder was killed, commands finish the recording and keep its note."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recorder has closed its database, no write-ahead log is beside it."""
+    """When a recorder has closed its database, no write-ahead log is left beside the database."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """If a reader keeps SQLite's write-ahead log open, `fold` merges it after the reader ends."""
+    """SQLite's write-ahead log that a reader holds open is merged when the reader has ended."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -90,7 +90,7 @@ def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    """If `open_readonly` opens a recording, no SQL statement can change it."""
+    """If a recording is opened to be read, no SQL statement can change it."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         for statement in ("DELETE FROM events", "CREATE TABLE t (x)", "PRAGMA user_version = 7"):
@@ -99,14 +99,14 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """`open_readonly` turns off SQLite's trust in views and triggers of a recording."""
+    """When a recording is opened, SQLite does not trust the views and triggers in it."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a text file in place of a database says that the file is not SQLite."""
+    """The error about a text file in place of a database says that it is no SQLite file."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
@@ -119,7 +119,7 @@ def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a database without acp-proxy's id says that it is another program's."""
+    """The error about a database without acp-proxy's id says that it is of another program."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):
@@ -171,5 +171,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """If the error about a damaged recording quotes text with a line break, it is one line."""
+    """The error about a damaged recording is one line, even if a quoted text has line breaks."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

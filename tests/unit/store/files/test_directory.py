@@ -77,7 +77,7 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """If reading finishes a recording, `list` shows the size after it was finished."""
+    """If `list` finishes a killed recording, it shows the size of the finished file."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
@@ -102,7 +102,7 @@ def test_the_newest_is_first(tmp_path: Path) -> None:
 
 
 def test_texts_are_recordings(tmp_path: Path) -> None:
-    """`list` shows a text form only if it has the right suffix and header."""
+    """`list` shows a file as text form only if the file has the right suffix and header."""
     text = write_text(tmp_path / "a.jsonl", "story")
     record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
@@ -160,7 +160,7 @@ def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
 
 
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
-    """`prune` by size deletes the oldest recordings until the rest is small enough."""
+    """`prune` by size deletes the oldest recordings until those left are small enough."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     single = disk_size(tmp_path / "a.db")
@@ -188,7 +188,7 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
 
 
 def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
-    """`prune` by size keeps a running recording, and deletes others until the size is reached."""
+    """`prune` by size keeps a running recording, and deletes older ones until the size fits."""
     with LogWriter(tmp_path / "a.db") as running:
         write_conversation(running)
         running.index()

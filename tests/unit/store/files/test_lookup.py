@@ -114,7 +114,7 @@ def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """The name `latest` means a recording by `verify` only if there is no other recording."""
+    """The name `latest` means a recording made by `verify` only if there are no others."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """If `latest` skips a newer recording of another directory, a message names the newer one."""
+    """If `latest` skips a newer recording that was made elsewhere, a message names it."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -155,7 +155,7 @@ def test_latest_skips_unreadable_recordings(library: Path) -> None:
 
 
 def test_a_start_that_fits_several_names_them(library: Path) -> None:
-    """If a command gets the start of several recordings' ids, the error lists them."""
+    """If a command is given the start of several ids, the error lists the recordings."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """`may_have` finds every text that the file of a recording contains."""
+    """The quick look for a name or id in a file misses no recording that contains it."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -214,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, acp-proxy opens only files that may be newer than the best found so far."""
+    """To find `latest`, acp-proxy opens only files that may be newer than the newest so far."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []

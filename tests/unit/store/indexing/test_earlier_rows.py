@@ -129,7 +129,7 @@ def test_a_late_secret_of_a_running_recording_is_masked(tmp_path: Path, is_index
 
 
 def test_a_follower_masks_a_late_secret(tmp_path: Path) -> None:
-    """If a secret is recognized late, a reader that follows masks it from then on."""
+    """If a secret is recognized late, a command that follows the recording then masks it."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -141,7 +141,7 @@ def test_a_follower_masks_a_late_secret(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """If a recording was stored unmasked, commands mask its secrets when they read it."""
+    """If a recorder stored secrets unmasked, commands mask them when they read the recording."""
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()
@@ -152,7 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If the masking of earlier rows takes too long, it is left to a later reader."""
+    """If masking earlier rows takes too long, a later command continues it."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)
@@ -182,7 +182,7 @@ CHUNKS = st.lists(st.text("ab1 -=/\n", max_size=8), max_size=8)
 def test_without_a_secret_no_byte_changes(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str], with_env: bool
 ) -> None:
-    """A recording without secrets has the same database rows with and without masking."""
+    """A recording without secrets has the same rows, whether or not it is masked."""
     directory = tmp_path_factory.mktemp("rows")
     tables = []
     for level in ("none", "secrets"):
@@ -225,7 +225,7 @@ def hashed(*values: str) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])
 def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
-    """A secret of the recorder's environment is masked in every message."""
+    """A secret in the environment of a recorder is masked in every message."""
     path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
     with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
         assert value[:8].encode() not in recorder.log_path.read_bytes()

@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores a row for each request with its answer, each turn and each event."""
+    """The indexer stores a row for each exchange, each turn and each event."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The indexer updates the row of a recording with both peers' names, the exit and the end."""
+    """The indexer stores both peers' names, the exit and the end in the row of the recording."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """If a recording was started with `--dialect`, the indexer keeps that dialect."""
+    """If a recording was started with `--dialect`, the indexer stores this dialect."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -266,7 +266,7 @@ def test_settling_a_whole_recording_changes_nothing(
 
 
 def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If bytes of a line were not recorded, the indexer makes two frames of its two parts."""
+    """If bytes in a line were not recorded, the indexer stores the parts as two frames."""
     recorder.chunk(TO_CLIENT, b"before")
     recorder.chunk(TO_AGENT, b"whole ")
     recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
@@ -319,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """If bytes were not delivered, the indexer marks their frame as undelivered."""
+    """If bytes of a frame were not delivered, the indexer marks the frame as undelivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -337,7 +337,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If a recorder was killed, a last line that was delivered partly is marked as partial."""
+    """If a killed recorder had delivered only a part of the last line, it is marked as partial."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -390,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """If another program locks the database, the indexer writes all frames once afterwards."""
+    """If another program locks the database, the indexer later writes each frame once."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """If the database is locked, the indexer still counts the read records as not indexed."""
+    """While the database is locked, records that are not stored yet do not count as indexed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -456,7 +456,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """If the stored state of an indexer is invalid, the indexer raises a ValueError."""
+    """If the stored state of an indexer is invalid, indexing ends with an error."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
@@ -474,7 +474,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """The indexer stores a capture log's events even if their numbers are huge or no numbers."""
+    """The indexer stores events even if their numbers are huge or are no numbers."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")
@@ -505,7 +505,7 @@ def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores an invalid message with the reason."""
+    """The indexer stores an invalid message as a frame, with the reason why it is invalid."""
     for bad in (b"\xff\n", b"[]\n", b"[[1]]\n", b"{}\n", b"[" * 5000 + b"\n", b"\xef\xbb\xbf{}\n"):
         recorder.chunk(TO_CLIENT, bad)
     recorder.to_client(error(None, -32700, "Parse error"))

@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """`RowWriter` numbers frames and events of a recording in one sequence."""
+    """The indexer numbers the frames and events of a recording in one sequence."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -59,7 +59,7 @@ def test_frames_and_events_share_a_numbering() -> None:
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """`RowWriter` stores with a frame its delivery, its fault, and whether it is masked."""
+    """The indexer stores with a frame how it was delivered, its fault, and if it is masked."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -75,7 +75,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """`RowWriter` copies a large line in pieces, and again after a failed commit."""
+    """The indexer copies a large line in pieces, and copies it again after a failed commit."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """If a commit of `RowWriter` fails, nothing is written; the next commit writes all."""
+    """If a commit of the indexer fails, nothing is stored, and the next commit stores all."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """`RowWriter` stores the indexer's state only if the indexing may be continued."""
+    """The indexer's state is stored only if another indexer may have to continue."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """If the dialect is set to v1, `RowWriter` ends a turn at the answer; if to v2, not."""
+    """If the dialect is set to v1, the answer to a prompt ends the turn; in v2 it does not."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """After a late change of the dialect, another indexer can continue with the new dialect."""
+    """If the dialect was detected late, another indexer can go on with this dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -254,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `RowWriter` cannot commit a late dialect change, the next commit makes it."""
+    """If the corrected labels of a late dialect cannot be stored, the next commit stores them."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:
@@ -275,7 +275,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """If a running recording's dialect is detected late, `RecordingReader` has the right labels."""
+    """If a running recording's dialect is detected late, commands read the right labels."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)

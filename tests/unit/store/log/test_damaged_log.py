@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a record in a capture log has a wrong length, all from there on is kept as damaged."""
+    """If a record in a capture log has a wrong length, all bytes after it are kept as damaged."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -151,7 +151,7 @@ def test_a_log_stays_if_nothing_can_be_kept(
 
 
 def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
-    """If a command may not save a log's damaged bytes, a warning names them."""
+    """If a command may not save the damaged bytes of a log, it prints a warning about them."""
     path = dead(tmp_path / "x.db")
     whole = (tmp_path / "x.db.log").read_bytes()
     (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here

@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """`LogReader` can continue to read a capture log after any record."""
+    """A capture log can be read on from after any of its records."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]
@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """`LogReader.records` with a limit of bytes returns whole records, and at least one."""
+    """If a capture log is read in pieces of limited size, no record is cut."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -70,7 +70,7 @@ def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
 
 
 def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
-    """If a capture log grows while `LogReader` reads it, the later records are found."""
+    """If a capture log grows while it is read, the new records are read, too."""
     with reader(log.path) as other:
         assert records(other, log.size) == []
         end = log.size
@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """`LogReader.read_segments` joins the parts of a line from a capture log."""
+    """The parts of a line in a capture log are read and joined to the line."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -120,7 +120,7 @@ def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: in
 
 
 def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
-    """If a capture log ends with foreign bytes, `LogReader` returns all its records."""
+    """If a capture log ends with foreign bytes, all of its records are still read."""
     splice(log, log.size, b"junk" * 20)
     with reader(log.path) as other:
         for _ in range(2):
@@ -140,14 +140,14 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """If a record's header in a capture log is invalid, `LogReader` skips only this record."""
+    """If the header of a record in a capture log is invalid, only this record is skipped."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
 
 
 def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
-    """`LogReader` takes no payload for a record, even if it looks like a record's header."""
+    """Recorded bytes that look like the header of a log record are read as recorded bytes."""
     log.append(TO_AGENT, 4, HEADER.pack(MAGIC, SIGNAL, 0, 0, 1) * 2)
     assert len(read_all(log.path)) == 4
     os.truncate(log.path, log.physical_size - 1)
@@ -155,7 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """`LogReader` refuses a file that does not begin like a capture log."""
+    """A file that does not begin like a capture log is refused as a log."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,
@@ -176,7 +176,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
-    """After a recorder emptied its capture log, `LogReader` reads on at the old offsets."""
+    """After a recorder has emptied its capture log, the offsets of records go on as before."""
     with reader(log.path) as other:
         offset = records(other)[-1].end
         assert log.trim(offset)
@@ -190,7 +190,7 @@ def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
 
 
 def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
-    """If the recorder empties its capture log during a read, the reader raises an error."""
+    """If a recorder empties its capture log while it is read, the reader gets an error."""
     with reader(log.path) as other:
         other.check()
         assert log.trim(log.size)

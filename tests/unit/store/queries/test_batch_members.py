@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """`members_of` returns each message of a JSON-RPC batch with its own labels."""
+    """Each message of a JSON-RPC batch in a recording is read with its own labels."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -45,7 +45,7 @@ def test_the_first_prompt_may_be_in_a_batch() -> None:
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """`members_of` returns nothing for an empty JSON-RPC batch, and calls numbers invalid."""
+    """An empty JSON-RPC batch has no messages, and a number in a batch is an invalid message."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []

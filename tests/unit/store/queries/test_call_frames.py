@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> None:
-    """`edges_of_call` returns the first and the last frames of a tool call."""
+    """acp-proxy finds the first and the last frames of a tool call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for title in "abcd":
             recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
@@ -23,7 +23,7 @@ def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> No
 
 
 def test_a_terminal_is_found_without_a_look_at_all_others(tmp_path: Path) -> None:
-    """A query for a terminal's frames takes no more steps if there are many terminals."""
+    """To find a terminal's frames takes no more steps if a recording has many terminals."""
     few, many = (_steps_of_a_terminal(tmp_path / f"{n}.db", n) for n in (20, 200))
     assert many <= few + 100
 

@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """`RecordingReader` masks every secret of an unmasked recording, whatever is read."""
+    """If a recording is stored unmasked, every way to read it masks every secret."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -73,7 +73,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """`RecordingReader` with `unredacted` masks nothing."""
+    """With `--unredacted`, commands mask nothing that is stored unmasked."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         shown = everything(reader)
@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """If `RecordingReader` masks a line, the frame's size is that of the masked line."""
+    """If a line is masked when it is read, the size of its frame is that of the masked line."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -97,7 +97,7 @@ def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
-    """Masking replaces only the secret in a large line that it reads in pieces."""
+    """In a large line that is read in pieces, masking replaces only the secret."""
     path = record_planted(tmp_path / "x.db", large=5 << 20)
     with RecordingReader(path) as reader:
         row = next(r for r in reader.frames() if r["size"] > 4 << 20)
@@ -109,7 +109,7 @@ def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
-    """`RecordingReader` masks a secret in a line of 17 MB on stderr."""
+    """Commands mask a secret in a line of 17 MB on stderr."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(STDERR, f"{KEY} ".encode())
         for _ in range(17):
@@ -153,7 +153,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """If a running recording grows, `RecordingReader` masks a secret by the same marker again."""
+    """While a recording grows, a secret that appears again gets the same marker."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """`RecordingReader` also masks secrets in the bytes that a fault delivered."""
+    """Commands also mask secrets in the bytes that a fault delivered."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -187,7 +187,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """`RecordingReader` masks a secret in a note, and does not change the file."""
+    """Commands mask a secret in a note when they show it, and do not change the file."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """If a recording contains no secret, `RecordingReader` says that nothing is masked."""
+    """If a recording contains no secret, commands say that nothing is masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
@@ -251,7 +251,7 @@ def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_private_masks_what_was_said(tmp_path: Path) -> None:
-    """With the level `private`, `RecordingReader` replaces the texts of prompts by letters x."""
+    """With the level `private`, the texts of prompts are shown as letters x."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path, level=Level(private=True)) as reader:
         shown = everything(reader)
@@ -262,7 +262,7 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """`RecordingReader` masks a secret that is known from another recording."""
+    """Of two recordings that are read together, a secret known from one is masked in both."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

@@ -64,7 +64,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """`ended_by_itself_at` says by the order of recorded events whether an agent was stopped."""
+    """The order of recorded events shows if an agent ended by itself or was stopped."""
     assert ended_by_itself_at(rows(*events)) == at
 
 
@@ -83,7 +83,7 @@ def test_an_agent_ended_by_itself_or_was_stopped(
     ],
 )
 def test_an_event_shows_which_peer_leaves(event: dict[str, Any], who: str) -> None:
-    """`replay` finds in the recorded events who left first: the agent or the client."""
+    """`replay` reads in the recorded events whether the agent or the client left first."""
     (recorded,) = rows(event)
     answers = {
         "agent": is_agent_leaving(recorded),

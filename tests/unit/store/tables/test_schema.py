@@ -95,14 +95,14 @@ def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
 
 
 def test_the_version_counts_the_migrations() -> None:
-    """Every migration of a recording's database raises its version by one."""
+    """Each migration of a recording's database raises the database version by one."""
     empty = Database(memory=True)
     assert len(migrations.pending(empty)) == VERSION
     empty.close()
 
 
 def test_migrating_twice_changes_nothing() -> None:
-    """`migrate` changes nothing in a recording's database of the current version."""
+    """If a recording's database has the current version, migration changes nothing."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         database.migrate(connection)
         before = rows(connection, "SELECT name, sql FROM sqlite_master ORDER BY name")
@@ -111,7 +111,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """If a crash interrupts `migrate` on a new database, it is empty or complete."""
+    """If a crash interrupts the creation of a database's tables, it has all of them or none."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -138,7 +138,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
 
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
-    """`migrate` keeps the rows of a recording's database of version 1."""
+    """If a database of version 1 is migrated, all of its rows are kept."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
@@ -153,7 +153,7 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
 
 
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
-    """The SQL view `timeline` has each frame and event once."""
+    """The SQL view `timeline` has each frame and each event once, in one order."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")
     assert [row[0] for row in timeline] == list(range(1, 24))
     assert timeline[5][1:6] == (0.005, "to-agent", "request", "session/prompt", 128)
@@ -193,7 +193,7 @@ def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> N
 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
-    """The SQL view `latency` has the mean latency of each method."""
+    """The SQL view `latency` has the mean latency for each method and direction."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
             recorder.to_agent(request(number, "a"))
@@ -247,7 +247,7 @@ def test_views_do_not_copy_all_messages(story: sqlite3.Connection, name: str) ->
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """In the database, a frame needs at most 64 bytes in addition to its line."""
+    """In the database, a frame takes at most 64 bytes more than its line."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301

@@ -80,7 +80,7 @@ def view(path: Path, name: str) -> list[Row]:
 
 
 def test_the_views_list_the_words_of_the_protocol() -> None:
-    """The lists of words in the SQL views are equal to the lists in the Python code."""
+    """The words of the protocol in SQL views, such as methods, are those in the Python code."""
     sql = SQL.read_text(encoding="utf-8")
     lists = {tuple(re.findall("'([^']*)'", words)) for words in re.findall(r" IN \((.*?)\)", sql)}
     roles = [(PROMPT, USER_TEXT, "user_message"), (AGENT_TEXT, "agent_message"),
@@ -103,7 +103,7 @@ def test_the_views_list_the_words_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("path", [*RECORDINGS, *weighted_captures()])
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """The SQL views have the same tool calls as `stats`."""
+    """The SQL views contain the same tool calls as the output of `stats`."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
@@ -135,7 +135,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*weighted(TEXT_FORMS)])
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The SQL view `tool_calls` merges the messages about a tool call as Python does."""
+    """The SQL view `tool_calls` merges the messages about a call as the Python code does."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
