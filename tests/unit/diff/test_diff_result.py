@@ -46,7 +46,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
-    """`diff` reports a session that was never opened, whichever of A and B has its frames."""
+    """If only A or only B has frames of a session that nobody opened, `diff` reports these."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()
@@ -116,7 +116,7 @@ def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
 
 
 def test_a_difference_has_a_preview() -> None:
-    """A difference in `diff` has a preview of A's message, or of B's if only B has one."""
+    """The preview of a difference in `diff` is A's message, or B's if only B has a message."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     previews = {entry.title: entry.preview for entry in compare(a, b)[1]}

@@ -55,7 +55,7 @@ def test_a_list_item_with_another_name_is_another_item() -> None:
 
 
 def test_keys_are_reported_in_the_order_of_a() -> None:
-    """`diff` lists the members that differ in A's order, and then the members that only B has."""
+    """`diff` lists changed members of an object in the order of A, and then those only in B."""
     assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
     assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [
         Field("/z", a=1, only="a"),

@@ -54,7 +54,7 @@ def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: li
     ],
 )  # fmt: skip
 def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> None:
-    """If a changed value does not look generated, `diff --learn` ignores it, without an alias."""
+    """If a changed value does not look generated, `diff --learn` proposes to ignore the value."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((), (PLACE,), Counts())
 

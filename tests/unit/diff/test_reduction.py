@@ -221,7 +221,7 @@ def differs_in(a: Run, b: Run) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """Each kind of difference counts at the expected levels of `diff --expect`, in both orders."""
+    """Each kind of difference counts at the expected levels of `diff --expect`, in A or in B."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -239,7 +239,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """At every `--expect`, `diff` reports that A grants one of two permissions and B the other."""
+    """If A grants one of two permissions and B the other, `diff` reports it at each `--expect`."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)

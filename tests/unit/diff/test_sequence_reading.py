@@ -91,7 +91,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """`diff` compares frames as received, and ignores frames that faults made or changed."""
+    """If faults changed frames, `diff` compares the frames as they were before the change."""
     result = compared(tmp_path, told, other)
     assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()

@@ -63,7 +63,7 @@ def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
 
 
 def test_a_cancellation_of_another_request_is_reported() -> None:
-    """`diff` ignores a changed id of a cancelled request, unless another request is cancelled."""
+    """`diff` reports that another request is cancelled, but not a mere change of its id."""
 
     def run(number: int, place: int) -> Run:
         made = asking(number)

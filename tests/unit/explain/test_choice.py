@@ -73,7 +73,7 @@ def test_frames_around_a_frame(
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` finds the number of a request's answer, or nothing for an open request."""
+    """`log --around` finds the number of the frame that answers a request, if there is one."""
     assert pair_of(row_of(story, 6)) == 15
     assert pair_of(row_of(story, 16)) is None
     assert pair_of(row_of(story, 23)) is None

@@ -95,7 +95,7 @@ def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """Random numbers for the fault rule "ab" with "c" differ from those for "a" with "bc"."""
+    """A fault draws other random numbers for the words "ab" and "c" than for "a" and "bc"."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 

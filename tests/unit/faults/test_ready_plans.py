@@ -211,7 +211,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 @each_case("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
-    """Each ready fault plan that changes frames delivers them in the form that it describes."""
+    """A ready fault plan that changes frames changes them in the way that it describes."""
     run = applied(name)
     assert run.hits
     for hit in run.hits:
@@ -260,7 +260,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """A ready fault plan such as `duplicate-reply` sends a copy of a frame next to it."""
+    """A ready fault plan such as `duplicate-reply` sends a copy directly after the frame."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected

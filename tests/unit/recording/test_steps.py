@@ -150,7 +150,7 @@ def test_a_request_names_a_server(name: str) -> None:
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """The methods of MCP over ACP are recognized with and without an underscore."""
+    """acp-proxy knows the methods of MCP over ACP, with and without an underscore before them."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

@@ -141,7 +141,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Masking finds each piece of a known secret that has at least eight bytes, even in bytes."""
+    """In raw bytes, masking finds each piece of a known secret that has at least eight bytes."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)

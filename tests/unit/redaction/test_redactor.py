@@ -375,7 +375,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If only the end of a line shows that a value is secret, it is masked earlier in it, too."""
+    """If the end of a line reveals a secret, masking also replaces it earlier in the line."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )

@@ -108,7 +108,7 @@ def test_private_places(path: str, method: str) -> None:
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking replaces a variable's value as a whole, except of a harmless variable."""
+    """Masking replaces the value of a variable as a whole, unless the variable is harmless."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

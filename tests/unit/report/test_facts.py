@@ -115,7 +115,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """If nothing is wrong, the verdict of a report page says up to which frame it holds."""
+    """If nothing is wrong, a report's verdict says up to which frame this has been checked."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

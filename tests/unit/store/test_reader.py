@@ -225,7 +225,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If a recording has ended, to look for new frames changes nothing."""
+    """To look for new frames of a recording that has ended changes nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -258,7 +258,7 @@ def test_the_next_reader_finishes_a_dead_recording(
 
 
 def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
-    """A recording whose recorder was killed ends with the last record of its capture log."""
+    """If a recorder was killed, the recording ends at the time of the last record in its log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:

@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """When the pytest plugin looks whether a replayed agent has ended, it takes no lock away."""
+    """The pytest plugin can look if a replayed agent has ended without taking a lock from it."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()

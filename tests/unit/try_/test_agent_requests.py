@@ -91,7 +91,7 @@ async def test_permission_is_granted_once_rather_than_always(
 
 
 async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """`try` answers a request for a missing file with the code for a missing resource."""
+    """If a request fails in `try`, its error code says if a file is missing or data are wrong."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     assert await client.ask("fs/read_text_file", path="nothing") == NOT_FOUND
     assert await client.ask("fs/read_text_file", path="../x") == INVALID_PARAMS
@@ -184,7 +184,7 @@ async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nurse
 
 
 async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In `try`, an agent can create, read, kill and release a terminal; then it is unknown."""
+    """In `try`, an agent can create, read, kill and release a terminal; it is unknown then."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", command="echo", args=["hi"], cwd=str(tmp_path))
     exited = await client.ask("terminal/wait_for_exit", **created)

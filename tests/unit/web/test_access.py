@@ -129,7 +129,7 @@ def test_data_need_the_token(requests: Requests) -> None:
 def test_a_token_ends_after_thirty_days(
     file: AddressFile, monkeypatch: pytest.MonkeyPatch, age_days: float, is_refused: bool
 ) -> None:
-    """`web` refuses its token after 30 days, even while it runs, but not after a day backwards."""
+    """`web` refuses a token that is 30 days old, even while it runs; a clock may go back a day."""
     requests = Requests(file)
     later = requests.address.made_at + age_days * DAY_S
     monkeypatch.setattr("acp_proxy.web.access.time.time", lambda: later)

@@ -28,7 +28,7 @@ def counts(rows: GrowingRows) -> list[int]:
 
 
 def test_the_first_block_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first block has few rows, so that a page shows something soon; later ones have more."""
+    """`web` first sends a page a few rows, so that it soon shows something, and then more."""
     monkeypatch.setattr(growing_rows, "FIRST_ROWS", 5)
     monkeypatch.setattr(growing_rows, "LATER_ROWS", 8)
     rows = GrowingRows(record_conversation(tmp_path / "x.db"), unredacted=False)

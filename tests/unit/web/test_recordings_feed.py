@@ -92,7 +92,7 @@ async def test_changes_come_once(tmp_path: Path) -> None:
 
 
 async def test_any_name_of_a_file_can_be_sent(tmp_path: Path) -> None:
-    """In the list of `web`, bytes of a file name that are not UTF-8 are shown as a replacement."""
+    """In the list of `web`, a file name that is not UTF-8 is shown with replacement characters."""
     (tmp_path / os.fsdecode(b"\xff\n%2e.db")).write_bytes(b"x")
     feed = Feed(tmp_path, tmp_path / "other" / os.fsdecode(b"\xfe.db"))
     await feed.until(lambda feed: feed.is_complete)

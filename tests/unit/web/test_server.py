@@ -48,7 +48,7 @@ async def test_too_many_streams_are_refused(
 async def test_a_failure_is_one_line_on_both_sides(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a bug in `web` makes a request fail, one line is printed, and later ones are not."""
+    """If a bug makes requests of `web` fail, one line is printed, and not one for each request."""
     monkeypatch.setattr(server, "named", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # which Hypercorn drops
         await window.get("/api/live", rec="x.db")
@@ -58,7 +58,7 @@ async def test_a_failure_is_one_line_on_both_sides(
 async def test_a_recording_outside_of_the_directory_can_be_named(
     window: Window, tmp_path: Path
 ) -> None:
-    """The list of `web` has the recording named on its command line, and hides one of its name."""
+    """The list of `web` shows the recording on the command line instead of one with its name."""
     other = record_conversation(tmp_path / "x.db", id="0123456789ab")
     options = WindowOptions(tmp_path / "here", other)
     window = Window(options, tmp_path / "state")

@@ -403,7 +403,7 @@ def test_sessions_have_directories_and_servers() -> None:
 
 
 def test_a_read_and_a_write_that_name_one_call() -> None:
-    """If a read and a write belong to one tool call, `audit` lists both."""
+    """If a read and a write belong to one tool call, `audit` lists both as actions."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="edit")
     conversation.asks("fs/read_text_file", {"content": ""}, path=A, toolCallId="c")

@@ -58,7 +58,7 @@ def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
     ],
 )
 def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
-    """`log --json` writes an invalid line as the string `text`."""
+    """`log --json` writes an invalid line as a string, in the member `text`."""
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == text
     assert b"\n" not in line
@@ -67,14 +67,14 @@ def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
-    """`log --json` writes a line that is not UTF-8 as the string `base64`."""
+    """`log --json` writes a line that is not UTF-8 as base64, in the member `base64`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
     (line,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
     assert base64.b64decode(json.loads(line)["base64"]) == raw
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """`log --json` writes a large line that is not JSON as the string `text`."""
+    """`log --json` writes a large line that is not JSON as a string, in the member `text`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()

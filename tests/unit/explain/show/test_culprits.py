@@ -541,7 +541,7 @@ def test_an_agent_takes_the_login_that_it_offers(
 def test_an_error_of_the_models_provider_is_recognized(
     chat: LogWriter, data: dict[str, Any], by: str
 ) -> None:
-    """`show` recognizes an error of the model's provider."""
+    """`show` blames the environment for an error of the model's provider, and not the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     refused = error(2, -32603, "it failed")

@@ -53,7 +53,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """`stats` decides by a method whether its request waits for a person, program or file."""
+    """By the method of a request, `stats` decides if it waits for a person, a program or a file."""
     assert waiting_part(method) is part
 
 

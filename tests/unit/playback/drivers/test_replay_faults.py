@@ -210,7 +210,7 @@ async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> Non
 
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
-    """In a replay, the faults `drop` and `error-reply` keep a client's line from the replay."""
+    """With the fault `drop` or `error-reply`, a line of the client does not reach the replay."""
     replayed = await started(
         nursery, "error-reply where=method:m code=7 message=no", "drop where=text:gone"
     )

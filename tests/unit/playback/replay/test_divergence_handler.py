@@ -34,7 +34,7 @@ def test_a_refusal_names_the_nearest_recorded_message() -> None:
 
 
 def test_ids_stay_as_they_were_written() -> None:
-    """If a replay refuses a request, the error has the id of the request."""
+    """If a replay refuses a request, the error has the request's id exactly as it was written."""
     assert refusal("1.0", DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":1.0,')
     assert refusal(None, DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":null,')
     assert received("7").data == b'{"jsonrpc":"2.0","id":7,"result":{"received":true}}\n'

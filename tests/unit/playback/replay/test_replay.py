@@ -35,7 +35,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:
-    """In a replay, the stall timeout starts again when the replay is started."""
+    """In a replay, the time before the start does not count towards the stall timeout."""
     replay = Replay(recorded.script(), ReplayOptions(stall_ns=5 * S))
     line = recorded.raw[1].rstrip(b"\n")
     assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
@@ -49,7 +49,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """If a replay abandons a session, the session's frames that were not sent are unplayed."""
+    """If a replay gives up a session, the frames that it did not send count as unplayed."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):

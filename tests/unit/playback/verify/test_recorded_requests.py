@@ -109,7 +109,7 @@ def test_ignored_values_do_not_count() -> None:
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` treats requests as equal if only their ids differ, or live and recorded paths."""
+    """To compare requests, `verify` ignores ids and replaces recorded paths by live paths."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
