@@ -353,7 +353,7 @@ def test_a_message_of_each_kind_votes_once() -> None:
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """What acp-proxy knows of a dialect can be stored and read back between two messages."""
+    """The evidence for a dialect can be stored and read back between any two messages."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])

@@ -139,7 +139,7 @@ def test_a_late_frame_and_those_behind_it_have_delays(
 def test_the_rows_of_a_run_are_those_of_its_frames_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: dict[str, Any] | bytes, kind: str
 ) -> None:
-    """What a report page stores for a frame does not depend on the frames before it."""
+    """The data that a report page stores for a frame do not depend on the frames before it."""
     monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
     monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
     usual = line(update("s", kind, content=text("one"), visible=True))

@@ -650,7 +650,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """Commands refuse a database beside which the capture log of another recording lies."""
+    """Commands refuse a database if the capture log of another recording is beside it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -31,7 +31,7 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """`verify` lists the markers for which it needs secrets: each once, in recorded order."""
+    """`verify` lists the markers that secrets have to replace: each once, in recorded order."""
     result = markers_to_send(RecordedClient(record(FILLED).script()))
     assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 

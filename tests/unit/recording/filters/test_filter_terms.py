@@ -189,7 +189,7 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    """Any text is either a valid filter, or an error says that it is none."""
+    """Any text is either a valid filter, or an error says that it is not valid."""
     try:
         parsed = parse(text)
     except BadFilter:

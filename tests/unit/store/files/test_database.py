@@ -106,7 +106,7 @@ def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a text file in place of a database says that it is no SQLite file."""
+    """The error about a text file in place of a database says that it is not an SQLite file."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")

@@ -474,7 +474,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """The indexer stores events even if their numbers are huge or are no numbers."""
+    """The indexer stores events even if their numbers are huge or are not numbers at all."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")
