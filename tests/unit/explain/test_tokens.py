@@ -194,7 +194,7 @@ def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
-    """`stats` adds up the last cost of each session."""
+    """For the cost of a recording, `stats` adds up the last reported cost of each session."""
     chat = Chat(tmp_path / "x.db")
     chat.open("a")
     chat.open("b")

@@ -141,7 +141,7 @@ def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
 
 
 def test_what_a_plan_reaches() -> None:
-    """A fault plan reaches the directions of its rules; without rules, it reaches none."""
+    """A fault plan acts on the directions that its rules reach; without rules, on none."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []

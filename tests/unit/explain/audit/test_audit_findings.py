@@ -446,7 +446,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Each kind of `audit` finding declares which data it needs from an imported log."""
+    """Each kind of finding of `audit` declares which data it needs from an imported log."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

@@ -80,7 +80,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` knows which regular expressions have assertions, such as `^` or `(?=a)`."""
+    """`search` recognizes assertions in a regular expression, such as `^` or `(?=a)`."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 

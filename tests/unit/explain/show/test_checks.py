@@ -218,7 +218,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """`show` reports a problem if the agent ended during a turn, with its signal or exit code."""
+    """If an agent ended during a turn, `show` reports a problem with the signal or exit code."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected

@@ -63,7 +63,7 @@ def test_the_facts_of_the_shipped_recordings() -> None:
 
 
 def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
-    """The summary line of `show` contains the longest wait."""
+    """The summary line of `show` says who was waited for longest, and for what share of time."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert line_of(summary_of(path)) == (
         "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"

@@ -59,7 +59,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
-    """`stats` treats the first chunk of a turn as text of the agent, not as a tool call."""
+    """For `stats`, the first chunk of a turn is the agent's first text or thought."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
