@@ -21,6 +21,7 @@ from acp_proxy.cli.masking import is_unredacted, unredacted_option
 from acp_proxy.cli.opening import find_recording, working_directory
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.screens.output import say, warn
+from acp_proxy.store.files.directory import TEXT_SUFFIX
 from acp_proxy.store.files.lookup import latest_running
 
 if TYPE_CHECKING:
@@ -72,11 +73,8 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
 
     directory, path = _shown(rec)
     options = WindowOptions(directory, unredacted=is_unredacted())
-    if path is not None and path.parent != directory:
-        options = WindowOptions(directory, path, unredacted=is_unredacted())
     page = "/" if path is None else f"/r/{quote(name_of(path))}"
-    words = f"{options.other or ''}\0{options.unredacted}"
-    file = AddressFile(state_directory(os.environ), directory, words)
+    file = AddressFile(state_directory(os.environ), directory, unredacted=options.unredacted)
     try:
         known = file.read()
         if known is not None and port in (None, known.port) and _answers(known):
@@ -85,11 +83,9 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
                 file.write(known)
             _show(file, known, page, is_opened=open)
             return
-        if known is not None and port not in (None, known.port):
-            known = None  # another port makes another token
         with _listen(port or (known.port if known else 0), is_asked=port is not None) as listener:
             chosen = listener.getsockname()[1]
-            if known is None or known.port != chosen or new_token:
+            if known is None or known.port != chosen or new_token:  # a new port has a new token
                 known = new_address(chosen)
                 file.write(known)
             _show(file, known, page, is_opened=open)
@@ -107,7 +103,9 @@ def _shown(rec: str | None) -> tuple[Path, Path | None]:
     if Path(rec).is_dir():
         return Path(rec).resolve(), None
     path = find_recording(rec)
-    return recordings().resolve(), path.parent.resolve() / path.name
+    if not path.name.endswith((".db", TEXT_SUFFIX)):
+        raise Refusal(f"expected a name that ends in .db or {TEXT_SUFFIX}, got {path.name}")
+    return path.parent.resolve(), path
 
 
 def _answers(address: "Address") -> bool:
@@ -137,17 +135,12 @@ def _listen(port: int, *, is_asked: bool) -> socket.socket:
     from acp_proxy.web.access import LOOPBACK
 
     for chosen in (port, 0):
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((LOOPBACK, chosen))
-            listener.listen(socket.SOMAXCONN)
+            return socket.create_server((LOOPBACK, chosen), backlog=socket.SOMAXCONN)
         except OSError as e:
-            listener.close()
             if is_asked:
-                raise Refusal(f"expected a free port, got {port}: {e.strerror}") from None
-            continue
-        return listener
+                why = os.strerror(e.errno or 0)
+                raise Refusal(f"expected a free port, got {port}: {why}") from None
     raise Refusal("no port of this machine is free")
 
 

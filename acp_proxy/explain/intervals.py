@@ -268,7 +268,7 @@ class Intervals:
     def _end_silence(
         self, waits: _SessionWaits, stream: str, seq: int, t_ns: int, last: _Moment
     ) -> None:
-        """Ends the silence of a frame's sender. Its next silence begins after this run of frames."""
+        """Ends the silence of a frame's sender. Its next silence begins at `last`."""
         party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
             if t_ns - since[0] >= self._least_ns[party]:

@@ -95,11 +95,12 @@ class AddressFile:
     Args:
         state: the state directory.
         directory: the directory of the recordings.
-        options: the options of the window. Windows with different options have different files.
+        unredacted: whether secrets are shown; such a window has a file of its own.
     """
 
-    def __init__(self, state: Path, directory: Path, options: str) -> None:
-        name = sha256(f"{directory}\0{options}".encode(errors="surrogateescape")).hexdigest()[:16]
+    def __init__(self, state: Path, directory: Path, *, unredacted: bool) -> None:
+        words = f"{directory}\0{unredacted}"
+        name = sha256(words.encode(errors="surrogateescape")).hexdigest()[:16]
         self.path = state / f"web-{name}.json"
         self.opener = state / f"web-{name}.html"
         """A page that leads to the window. The browser is opened on this file, so that the token is
@@ -115,7 +116,7 @@ class AddressFile:
             suppress(OSError, ValueError, TypeError, KeyError),
             open(self.path, opener=_open_without_links) as file,
         ):
-            if _is_private(os.fstat(file.fileno()), stat.S_IFREG):
+            if _is_private(os.fstat(file.fileno())):
                 kept = json.load(file)
                 address = Address(int(kept["port"]), str(kept["token"]), float(kept["made_at"]))
                 return None if address.is_old else address
@@ -132,8 +133,7 @@ class AddressFile:
         """
         directory = self.path.parent
         make_private(str(directory))
-        if not _is_private(directory.stat(), stat.S_IFDIR):
-            directory.chmod(0o700)  # refused if another user owns it
+        directory.chmod(0o700)  # refused if another user owns it
         self._replace(self.path, json.dumps(converter.unstructure(address)))
 
     def write_opener(self, url: str) -> Path:
@@ -164,9 +164,9 @@ def _open_without_links(path: str, flags: int) -> int:
     return os.open(path, flags | system.PLAIN)
 
 
-def _is_private(status: os.stat_result, kind: int) -> bool:
-    """Whether a file has a type, such as directory, and only this user can use the file."""
-    is_closed = stat.S_IFMT(status.st_mode) == kind and status.st_mode & 0o077 == 0
+def _is_private(status: os.stat_result) -> bool:
+    """Whether a path is a file that only this user can use."""
+    is_closed = stat.S_ISREG(status.st_mode) and status.st_mode & 0o077 == 0
     return is_closed and status.st_uid == os.getuid()
 
 
@@ -181,20 +181,14 @@ class Guard:
     _file: AddressFile
     _address: Address
     log: Callable[[str], None]
-    _known: tuple[int, int] | None = None
-    """The inode and the modification time of the address file, when it was read most recently."""
     _noted: set[str] = field(factory=set)
 
     @property
     def address(self) -> Address:
         """The address with the current token; `--new-token` may have replaced an earlier token."""
-        with suppress(OSError):
-            status = self._file.path.stat()
-            changed = status.st_ino, status.st_mtime_ns
-            read = self._file.read() if changed != self._known else None
-            if read is not None and read.port == self._address.port:
-                self._address = read
-            self._known = changed
+        kept = self._file.read()
+        if kept is not None and kept.port == self._address.port:
+            self._address = kept
         return self._address
 
     def refusal(

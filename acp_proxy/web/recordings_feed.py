@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import trio
+from attrs import define, field
 
 from acp_proxy.base.forms import converter
 from acp_proxy.protocol.json_text import encode_json
@@ -39,16 +40,13 @@ def name_of(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def named(directory: Path, other: Path | None) -> dict[str, Path]:
+def named(directory: Path) -> dict[str, Path]:
     """Returns the recordings of a window by their names.
 
     Args:
         directory: the directory.
-        other: a recording outside of the directory; it hides a recording of the directory with the
-            same name.
     """
-    every = {name_of(path): path for path in paths(directory)}
-    return every if other is None else {**every, name_of(other): other}
+    return {name_of(path): path for path in paths(directory)}
 
 
 def state_of(path: Path) -> list[tuple[str, int, int, int]]:
@@ -82,35 +80,23 @@ class _Reading(NamedTuple):
     """A digest of the recording's entry in the list."""
 
 
+@define
 class RecordingsFeed:
-    """Tells one page about the recordings of a directory.
+    """Tells one page about the recordings of a directory."""
 
-    Args:
-        directory: the directory.
-        other: a recording outside of the directory; None if there is none.
-        describe: returns what the list shows of a recording; called in a thread.
-        unredacted: whether secrets are shown.
-    """
-
-    def __init__(
-        self,
-        directory: Path,
-        other: Path | None,
-        describe: Callable[[Path], dict[str, Any]],
-        *,
-        unredacted: bool,
-    ) -> None:
-        self._directory, self._other, self._describe = directory, other, describe
-        self._unredacted = unredacted
-        self._known: dict[str, _Reading] = {}
-        """The latest reading of each recording, by the name of the recording."""
+    _directory: Path
+    _describe: Callable[[Path], dict[str, Any]]
+    """Returns what the list shows of a recording; called in a thread."""
+    _unredacted: bool = field(kw_only=True)
+    """Whether secrets are shown."""
+    _known: dict[str, _Reading] = field(init=False, factory=dict)
+    """The latest reading of each recording, by the name of the recording."""
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yields lines of JSON without end."""
         is_first = True
         while True:
-            present = await trio.to_thread.run_sync(self._changed, abandon_on_cancel=True)
-            names, changed = present
+            names, changed = await trio.to_thread.run_sync(self._changed, abandon_on_cancel=True)
             removed = [name for name in self._known if name not in names]
             for name in removed:
                 del self._known[name]
@@ -129,7 +115,7 @@ class RecordingsFeed:
 
     def _changed(self) -> tuple[set[str], list[tuple[Path, Any]]]:
         """Returns the names of all recordings, and which to read now: running recordings first."""
-        every = named(self._directory, self._other)
+        every = named(self._directory)
         now, changed = time.monotonic(), []
         for name, path in every.items():
             state = state_of(path)

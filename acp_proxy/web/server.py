@@ -25,7 +25,7 @@ from hypercorn.utils import wrap_app
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -33,7 +33,7 @@ from acp_proxy.report.page import window_page
 from acp_proxy.web.access import Guard, is_data
 from acp_proxy.web.live_page import LivePage
 from acp_proxy.web.recordings_feed import RecordingsFeed, name_of, named
-from acp_proxy.web.streaming import HEADERS, BrokenOff, CommandOutput, Lines
+from acp_proxy.web.streaming import BYTES, HEADERS, BrokenOff, CommandOutput
 
 _BLOCK = re.compile(r"[cpeg](?:0|[1-9][0-9]{0,8})")
 _JSON = "application/json"
@@ -47,8 +47,6 @@ class WindowOptions:
 
     directory: Path
     """The directory with the recordings."""
-    other: Path | None = None
-    """A recording that the user has named, and that is outside of the directory."""
     unredacted: bool = False
 
 
@@ -117,10 +115,8 @@ class WindowApp:
     async def recordings(self, _request: Request) -> Any:
         """Answers with the list of recordings, and then with each change of the list."""
         options = self.options
-        feed = RecordingsFeed(
-            options.directory, options.other, self.describe, unredacted=options.unredacted
-        )
-        return Lines(feed.lines())
+        feed = RecordingsFeed(options.directory, self.describe, unredacted=options.unredacted)
+        return StreamingResponse(feed.lines(), headers=HEADERS, media_type=BYTES)
 
     async def live(self, request: Request) -> Any:
         """Answers with a recording as it grows."""
@@ -139,11 +135,10 @@ class WindowApp:
 
     async def search(self, request: Request) -> Any:
         """Answers with the output of ``acp-proxy search --json``."""
-        places = [self.options.directory, *([self.options.other] if self.options.other else [])]
         text = request.query_params.get("q", "")
         if "\0" in text:
             raise HTTPException(400, "expected a text without the character NUL")
-        words = ["--json", "--", text, *map(str, places)]
+        words = ["--json", "--", text, str(self.options.directory)]
         return self._output("search", *words, complete=(0, 1))
 
     async def compare(self, request: Request) -> Any:
@@ -162,7 +157,7 @@ class WindowApp:
     def _named(self, request: Request, parameter: str) -> Path:
         """Returns the recording that a request names. A name is looked up, never put in a path."""
         name = request.query_params.get(parameter, "")
-        known = named(self.options.directory, self.options.other)
+        known = named(self.options.directory)
         if name not in known:
             raise HTTPException(404, f"there is no recording {name!r:.200} in this window")
         return known[name]

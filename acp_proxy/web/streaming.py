@@ -1,7 +1,7 @@
 """Answers that are sent piece by piece, for as long as the page wants them."""
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from subprocess import DEVNULL, PIPE
 
@@ -19,6 +19,7 @@ HEADERS = {
     "content-security-policy": "frame-ancestors 'none'",
 }
 """Headers of all answers. The other parts of the content security policy are in the page itself."""
+BYTES = "application/octet-stream"
 _PIECE = 1 << 16
 _LAST_WORDS = 4_000
 """How many bytes from the end of a command's stderr are kept, in case the command fails."""
@@ -36,7 +37,7 @@ async def begin(send: Send, status: int = 200, more: Mapping[str, str] | None = 
         status: the status of HTTP.
         more: further headers, by their names.
     """
-    every = {"content-type": "application/octet-stream", **HEADERS, **(more or {})}
+    every = {"content-type": BYTES, **HEADERS, **(more or {})}
     headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in every.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
@@ -69,24 +70,6 @@ async def while_open(receive: Receive, work: Callable[[], Awaitable[None]]) -> N
         nursery.start_soon(watch)
         await work()
         nursery.cancel_scope.cancel()
-
-
-@frozen
-class Lines:
-    """An answer made of lines that come one by one."""
-
-    lines: AsyncIterator[bytes]
-
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends the lines until the page is closed."""
-
-        async def work() -> None:
-            async for line in self.lines:
-                await piece(send, line)
-
-        await begin(send)
-        await while_open(receive, work)
-        await piece(send, b"", is_last=True)
 
 
 @frozen

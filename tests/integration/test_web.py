@@ -275,10 +275,13 @@ def test_closed_tabs_leave_nothing_behind(window: RunningWindow) -> None:
 
 def test_ctrl_c_ends_the_server_with_open_streams(fork_server: ForkServer, home: Path) -> None:
     """If Ctrl-C ends the server of `web` while streams are open, the exit code is 130."""
-    with LogWriter(home / "running.db") as recorder:
+    directory = home / "chats"
+    directory.mkdir()
+    record_conversation(directory / "x.db")
+    with LogWriter(directory / "running.db") as recorder:
         handshake(recorder)
         with (
-            RunningWindow(fork_server, home / "running.db", home=home) as running,
+            RunningWindow(fork_server, directory / "running.db", home=home) as running,
             running.stream("/api/recordings") as first,
             running.stream("/api/live?rec=x.db") as second,
             running.stream("/api/live?rec=running.db") as third,
@@ -287,7 +290,6 @@ def test_ctrl_c_ends_the_server_with_open_streams(fork_server: ForkServer, home:
                 assert stream.readline()
             assert running.path == "/r/running.db"
             assert running.end(signal.SIGINT) == (130, "")
-    (home / "running.db.log").unlink()
 
 
 def test_a_second_window_shows_the_first(fork_server: ForkServer, home: Path) -> None:

@@ -50,7 +50,7 @@ class Window:
     log: list[str] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.file = AddressFile(self.state, self.options.directory, "")
+        self.file = AddressFile(self.state, self.options.directory, unredacted=False)
         self.address = new_address(PORT)
         self.file.write(self.address)
         guard = Guard(self.file, self.address, self.log.append)

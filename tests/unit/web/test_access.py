@@ -26,7 +26,7 @@ HOST = f"127.0.0.1:{PORT}"
 @pytest.fixture
 def file(tmp_path: Path) -> AddressFile:
     """Returns the file of a window, in a state directory that does not exist yet."""
-    return AddressFile(tmp_path / "state", tmp_path, "")
+    return AddressFile(tmp_path / "state", tmp_path, unredacted=False)
 
 
 class Requests:
@@ -235,10 +235,10 @@ def test_a_state_file_of_another_owner_is_not_trusted(
 
 def test_each_directory_and_choice_has_its_own_file(tmp_path: Path) -> None:
     """Each recordings directory, and each choice of options, has its own state file of `web`."""
-    places = (("/a", ""), ("/b", ""), ("/a", "x"), ("/a\udcff", ""))
-    files = [AddressFile(tmp_path, Path(place), words).path for place, words in places]
+    places = (("/a", False), ("/b", False), ("/a", True), ("/a\udcff", False))
+    files = [AddressFile(tmp_path, Path(place), unredacted=shown).path for place, shown in places]
     assert len({*files}) == 4
-    assert AddressFile(tmp_path, Path("/a"), "").path == files[0]
+    assert AddressFile(tmp_path, Path("/a"), unredacted=False).path == files[0]
 
 
 def test_the_state_directory_follows_the_environment() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
-from acp_proxy.web.streaming import HEADERS, BrokenOff, CommandOutput, Lines
+from acp_proxy.web.streaming import HEADERS, BrokenOff, CommandOutput
 from tests.support.window import DEADLINE_S
 
 if TYPE_CHECKING:
@@ -115,17 +115,3 @@ async def test_a_closed_page_ends_the_command(program: Path) -> None:
         connection.closing.set()
     with pytest.raises(ProcessLookupError):
         os.kill(int(connection.body), 0)
-
-
-async def test_lines_end_with_the_page() -> None:
-    """`web` sends news to an open page as they come, and stops when the page is closed."""
-
-    async def lines() -> Any:
-        yield b"1\n"
-        yield b"2\n"
-        connection.closing.set()
-        await trio.sleep_forever()
-
-    connection = Connection()
-    await connection.run(Lines(lines()))
-    assert connection.body == b"1\n2\n"
