@@ -13,8 +13,9 @@ import multiprocessing
 import tempfile
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask
 from attrs import evolve
@@ -28,9 +29,6 @@ from acp_proxy.batches.batch import Job
 from acp_proxy.batches.local_executor import run
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.batches.shipments import delivered, packed, reply_of, unpacked
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 _TASK = (
     "__import__('acp_proxy.batches.dask_executor').batches.dask_executor.answer(version, shipment)"
@@ -76,7 +74,7 @@ class DaskExecutor:
             self._threads = sum(self._ask(self._client.nthreads).values())
         return self._threads
 
-    def submit(self, job: Job, /) -> "Future[Any]":
+    def submit(self, job: Job, /) -> Future[Any]:
         """Sends a job to the cluster.
 
         Raises:
@@ -96,7 +94,7 @@ class DaskExecutor:
         self._executor.shutdown(wait=not stop)
         self._client.close()
 
-    def verdict(self, future: "Future[Any]", job: Job) -> JobVerdict:
+    def verdict(self, future: Future[Any], job: Job) -> JobVerdict:
         """Returns the verdict on a job. Stores the recording of the new run on this machine.
 
         Args:

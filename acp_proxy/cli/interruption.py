@@ -12,14 +12,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import click
 
 from acp_proxy.record.capture import leave
-
-if TYPE_CHECKING:
-    from sys import UnraisableHookArgs
 
 _LEAVES = f"{__name__}.leaves"
 """The key of a value in the context: whether Ctrl-C ends the process at once."""
@@ -95,7 +91,7 @@ def exit_by(signum: int, _: object) -> None:
     sys.exit(128 + signum)
 
 
-def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
+def _raise_soon(unraisable: "sys.UnraisableHookArgs") -> None:
     """Raises the exception of Ctrl-C again if Python could not raise it at first.
 
     In some steps of an import, Python cannot raise an exception.

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from acp_proxy.base.wording import plain
+from acp_proxy.base.wording import counted, plain
 from acp_proxy.cli.shared_flags import UNREDACTED
 
 if TYPE_CHECKING:
@@ -85,8 +85,6 @@ def masked_summary(masked: "Sequence[MaskedValue]", level: str) -> str:
         masked: the masked values.
         level: the level of masking: ``secrets`` or ``private``.
     """
-    from acp_proxy.base.wording import counted
-
     kinds = Counter({value.marker: value.kind for value in masked}.values())
     words = "no secret was found"
     if masked:

@@ -1,6 +1,7 @@
 """Finds and opens the recording that a user names."""
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -12,16 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from acp_proxy.base.errors import NoSuchRecording
+from acp_proxy.base.errors import BadFilter, NoSuchRecording
 from acp_proxy.base.plain_files import open_plain
+from acp_proxy.base.wording import counted
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.masking import is_unredacted
+from acp_proxy.recording.recording import Fact
 from acp_proxy.store.files.lookup import LatestRecording, hidden_by, latest, latest_running, resolve
+from acp_proxy.store.reader import RecordingReader, is_text
 
 if TYPE_CHECKING:
-    from acp_proxy.recording.recording import Fact
     from acp_proxy.store.queries.masked_rows import Level, Watch
-    from acp_proxy.store.reader import RecordingReader
 
 # A replay uses this module to find its recording, and must then answer quickly. Therefore modules
 # that a replay does not need are imported inside the functions that use them.
@@ -34,7 +36,7 @@ _LEAST = 100
 _CHUNK = 16
 _MOST = 8
 """The largest number of processes. More processes do not make reading faster."""
-NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
+NEEDED: dict[str, tuple[tuple[Fact, ...], str]] = {
     "--exact": (("bytes",), "--exact compares bytes, but {path} was imported, and how messages"
                 " were spelled is not known"),
     "--timing": (("durations",), "expected --timing instant; {why}"),
@@ -42,7 +44,7 @@ NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
 }  # fmt: skip
 """For each option: the facts that it needs, and the message if an imported recording lacks a
 fact."""
-_COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
+_COMPARED: dict[str, Fact] = {"latencies": "durations", "endings": "ending"}
 """For each comparison that needs a fact in both recordings: this fact."""
 T = TypeVar("T")
 R = TypeVar("R")
@@ -87,7 +89,6 @@ def _warn_of_hidden(path: Path, word: str) -> None:
 
 def _as_filter(word: str) -> str:
     """Returns the filter that a word seems to be; empty if the word does not look like a filter."""
-    from acp_proxy.base.errors import BadFilter
     from acp_proxy.recording.filters import TERMS, terms_of
 
     states = [f"is:{name}" for name in (word, word.removesuffix("s")) if name in TERMS["is"].values]
@@ -99,8 +100,6 @@ def _as_filter(word: str) -> str:
 
 
 def _filter_first(word: str, asked: str) -> str:
-    import shlex
-
     context = click.get_current_context(silent=True)
     command = context.command_path if context is not None else "acp-proxy log"
     return (
@@ -130,7 +129,7 @@ def open_recording(
     unredacted: bool = False,
     level: "Level | None" = None,
     watch: "Watch | None" = None,
-) -> "RecordingReader":
+) -> RecordingReader:
     """Opens a recording by path, name or start of its id, or ``latest``, or ``-`` for stdin.
 
     Secrets are masked, unless ``--unredacted`` was given. Prints on stderr how many secrets were
@@ -150,7 +149,6 @@ def open_recording(
         UnreadableRecording: the recording cannot be read.
     """
     from acp_proxy.cli.screens.output import warn
-    from acp_proxy.store.reader import RecordingReader
 
     is_shown = unredacted or (is_unredacted() and level is None)
     read = partial(RecordingReader, unredacted=is_shown, level=level, watch=watch or _watch)
@@ -171,8 +169,8 @@ def open_recording(
 
 
 def masked_alike(
-    readers: Sequence["RecordingReader"], stack: ExitStack, known: Mapping[str, str] | None = None
-) -> "list[RecordingReader]":
+    readers: Sequence[RecordingReader], stack: ExitStack, known: Mapping[str, str] | None = None
+) -> list[RecordingReader]:
     """Returns readers that mask, in each recording, the secrets of all these recordings.
 
     A value may be a secret at its place in one recording, and ordinary text in another recording.
@@ -189,21 +187,20 @@ def masked_alike(
 
 
 def _with_secrets(
-    reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
-) -> "RecordingReader":
+    reader: RecordingReader, known: Mapping[str, str], stack: ExitStack
+) -> RecordingReader:
     # A reader masks a secret only after the frame in which it found the secret. A recording that is
     # opened again with the known secrets is also masked before this frame.
     if reader.unredacted or not known:
         return reader
     from acp_proxy.store.copies.text_export import write_text_form
-    from acp_proxy.store.reader import RecordingReader
 
     source = write_text_form(reader) if reader.path is STDIN else None
     again = RecordingReader(reader.path, source, known=known, watch=_watch)
     return stack.enter_context(again)
 
 
-def require(option: str, value: object, reader: "RecordingReader") -> None:
+def require(option: str, value: object, reader: RecordingReader) -> None:
     """Refuses an option if an imported recording lacks a fact that the option needs.
 
     Args:
@@ -221,7 +218,7 @@ def require(option: str, value: object, reader: "RecordingReader") -> None:
         raise Refusal(text.format(path=reader.path, why=why_no_times(reader.recording)))
 
 
-def note_imported(reader: "RecordingReader") -> None:
+def note_imported(reader: RecordingReader) -> None:
     """Warns if a comparison with an imported recording cannot show everything."""
     from acp_proxy.cli.screens.output import warn
 
@@ -240,7 +237,6 @@ def note_masked(count: int, where: str) -> None:
         count: the number of masked secrets.
         where: the file, in words.
     """
-    from acp_proxy.base.wording import counted
     from acp_proxy.cli.screens.output import warn
 
     if count:
@@ -248,7 +244,7 @@ def note_masked(count: int, where: str) -> None:
         warn(f"{counted(count, 'secret')} {where} {verb} masked; --unredacted shows {them}")
 
 
-def file_of(reader: "RecordingReader") -> Path:
+def file_of(reader: RecordingReader) -> Path:
     """Returns the file that a recording was read from; ``/dev/stdin`` for standard input."""
     return Path("/dev/stdin") if reader.path is STDIN else reader.path
 
@@ -267,9 +263,8 @@ def read_stdin() -> Iterable[bytes]:
     return progress(sys.stdin.buffer, label="reading")
 
 
-def _open(path: Path, read: "Callable[..., RecordingReader]") -> "RecordingReader":
+def _open(path: Path, read: Callable[..., RecordingReader]) -> RecordingReader:
     from acp_proxy.cli.screens.output import progress
-    from acp_proxy.store.reader import is_text
 
     if not is_text(path):
         return read(path)

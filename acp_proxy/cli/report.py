@@ -29,7 +29,7 @@ from acp_proxy.explain.masked_secrets import masked_values
 from acp_proxy.recording.filters import EVERYTHING, parse
 from acp_proxy.report.data_blocks import report_blocks
 from acp_proxy.report.facts import HeadFacts, head_facts
-from acp_proxy.report.page import report_parts
+from acp_proxy.report.page import comparison_parts, report_parts
 from acp_proxy.report.report_model import ReportData, ReportOptions, read_report_data
 from acp_proxy.store.reader import RecordingReader
 
@@ -173,7 +173,6 @@ def _write_comparison(
     # Late: only a comparison needs it, and the import is slow.
     from acp_proxy.diff.diff import diff
     from acp_proxy.report.compared_page import read_comparison
-    from acp_proxy.report.page import comparison_parts
 
     if pair == ("-", "-"):
         raise Refusal("expected one recording on standard input, got two")

@@ -98,6 +98,14 @@ def took(recording: Recording | None, ns: int | None) -> str:
     return duration(ns) if recording is None else duration(ns, recording.step_ns)
 
 
+def lasted(recording: Recording) -> str:
+    """Returns in words how long a recording lasted; empty if that is not known."""
+    if not recording.ended_at:
+        return ""
+    began, ended = map(datetime.fromisoformat, (recording.started_at, recording.ended_at))
+    return took(recording, int((ended - began).total_seconds() * 1e9))
+
+
 def why_no_times(recording: Recording) -> str:
     """Returns why the times of turns are not known; empty if they are known."""
     origin = recording.origin

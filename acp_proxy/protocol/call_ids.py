@@ -90,12 +90,7 @@ class LastCalls(Generic[Key]):
     _last: dict[Key, _LastCall] = field(factory=dict)
 
     def begins(
-        self,
-        key: Key,
-        turn: int | None,
-        method: str | None,
-        update: str | None,
-        status: str | None,
+        self, key: Key, turn: int | None, method: str | None, update: str | None, status: str | None
     ) -> bool:
         """Processes the next message about a tool call; returns whether the message begins a call.
 

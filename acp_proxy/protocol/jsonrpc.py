@@ -53,10 +53,7 @@ class Direction(StrEnum):
 
 
 # Tables, because looking up an enum member takes as long as parsing a short message.
-_OTHER = {
-    Direction.TO_AGENT: Direction.TO_CLIENT,
-    Direction.TO_CLIENT: Direction.TO_AGENT,
-}
+_OTHER = {Direction.TO_AGENT: Direction.TO_CLIENT, Direction.TO_CLIENT: Direction.TO_AGENT}
 DIRECTIONS = {Stream.TO_AGENT: Direction.TO_AGENT, Stream.TO_CLIENT: Direction.TO_CLIENT}
 """The directions of the streams that carry messages."""
 SENDERS = {"to-agent": "client", "to-client": "agent"}

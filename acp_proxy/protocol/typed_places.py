@@ -137,9 +137,7 @@ def _collect(text: str, at: int, places: Places, hits: list[Span]) -> int:
 
 
 def splice(
-    text: str,
-    replacements: list[tuple[Span, str]],
-    between: Callable[[str], str] = str,
+    text: str, replacements: list[tuple[Span, str]], between: Callable[[str], str] = str
 ) -> str:
     """Replaces typed values in a line.
 

@@ -10,6 +10,7 @@ from acp_proxy.check.judgement import summarize_whole
 from acp_proxy.explain.choice import chosen_in, of_turn
 from acp_proxy.explain.message_pass import MessagePass
 from acp_proxy.explain.observed_faults import FiredRule, read_rules
+from acp_proxy.explain.origins import known_json, why_no_times
 from acp_proxy.explain.pauses import Pause, Pauses
 from acp_proxy.explain.show.summary_values import Summary
 from acp_proxy.explain.stats.statistics import Statistics, TurnsAndCalls, gather, with_texts
@@ -142,8 +143,6 @@ def with_clock(recording: Recording) -> Recording:
 
 def described(data: ReportData) -> dict[str, Any]:
     """Returns the members of ``meta`` that describe the whole recording."""
-    from acp_proxy.explain.origins import known_json, why_no_times
-
     summary, recording = data.summary, data.summary.recording
     has_times = summary.duration_ns is not None
     words = data.options.filter.strip()

@@ -29,7 +29,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Stream, read
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files import database
-from acp_proxy.store.files.database import is_sqlite
+from acp_proxy.store.files.database import is_sqlite, new_rows
 from acp_proxy.store.files.side_files import WAL, check_plain, check_side_files
 from acp_proxy.store.log import damaged_log
 from acp_proxy.store.rows import Rows
@@ -296,7 +296,6 @@ class RecordingReader(Rows):
 
     def _open_text(self) -> None:
         from acp_proxy.store.copies.text_import import read_text_form
-        from acp_proxy.store.files.database import new_rows
 
         try:
             source = self._source or self._files.enter_context(open_plain(self.path))

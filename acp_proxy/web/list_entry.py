@@ -1,18 +1,15 @@
 """Describes a recording for the list of the window, in the words of ``acp-proxy list``."""
 
-from datetime import datetime
 from pathlib import Path, PurePath
 from typing import Any
 
 from acp_proxy.base.wording import in_one_line
 from acp_proxy.explain.describe.token_texts import Tokens, brief_words, cost_words
 from acp_proxy.explain.findings import Severity
-from acp_proxy.explain.origins import took
+from acp_proxy.explain.origins import lasted
 from acp_proxy.explain.show.conversation_summary import first_prompt
-from acp_proxy.explain.show.listed_recordings import listed, listed_form
+from acp_proxy.explain.show.listed_recordings import agent_of, listed, listed_form, made_note
 from acp_proxy.explain.show.result_words import result_words
-from acp_proxy.recording.agent_names import agent_name
-from acp_proxy.recording.notes import note_in_words
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files.directory import ListedRecording
 
@@ -46,21 +43,16 @@ def _words(entry: ListedRecording, recording: Recording) -> dict[str, Any]:
     first = next((f for f in findings if f.severity != Severity.INFO), None)
     is_doubtful = entry.has_faults or first is not None or entry.problem is not None
     is_error = first is not None and first.severity == Severity.ERROR
-    lasted = ""
-    if recording.ended_at:
-        ends = (recording.started_at, recording.ended_at)
-        began, ended = map(datetime.fromisoformat, ends)
-        lasted = took(recording, int((ended - began).total_seconds() * 1e9))
     return {
         "result": result_words(findings, recording, entry.waiting, live=entry.live),
         "severity": "error" if is_error else "warning" if is_doubtful else "",
-        "agent": recording.agent_title or (agent_name(recording.words) if recording.words else ""),
+        "agent": agent_of(recording),
         "client": recording.client_title,
         "project": PurePath(recording.cwd).name,
         "prompt": in_one_line(first_prompt(entry.first_prompt))[:_PROMPT],
-        "took": lasted,
+        "took": lasted(recording),
         "tokens_text": ", ".join(filter(None, (brief_words(tokens), cost_words(tokens)))),
         "started_at": recording.started_at,
         "is_imported": recording.known_start is None,
-        "note": note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else ""),
+        "note": made_note(entry, recording),
     }

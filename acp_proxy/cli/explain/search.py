@@ -171,11 +171,7 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _hits(
-    reader: RecordingReader,
-    searcher: Searcher,
-    chosen: Filter,
-    limit: TimeLimit,
-    with_ends: bool,
+    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit, with_ends: bool
 ) -> Generator[SearchHit, None, None]:
     """Searches the frames and events of a recording in order.
 

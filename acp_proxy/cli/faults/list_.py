@@ -5,6 +5,7 @@ from textwrap import wrap
 
 import click
 
+from acp_proxy.base.errors import BadPlan
 from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.options import complete_kind
 from acp_proxy.cli.screens.output import say, say_json
@@ -13,6 +14,7 @@ from acp_proxy.cli.screens.pager import pages
 from acp_proxy.cli.screens.styled_text import Ink, pad
 from acp_proxy.faults.manual import KindManual, Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import KINDS, load_plan, ready_plans
+from acp_proxy.faults.structuring import hint
 
 _WIDTH = 100
 PLANS = {
@@ -57,9 +59,6 @@ def list_(kinds: tuple[str, ...], json: bool) -> None:
     """
     for word in kinds:
         if word not in KINDS:
-            from acp_proxy.base.errors import BadPlan
-            from acp_proxy.faults.structuring import hint
-
             raise BadPlan(f"there is no kind {word!r}{hint(word, KINDS)}")
     manuals = [manual_of(kind) for word, kind in KINDS.items() if not kinds or word in kinds]
     plans = {} if kinds else {name: load_plan(f"@{name}").about for name in ready_plans()}

@@ -7,9 +7,11 @@ from typing import Any
 from attrs import asdict, define, evolve, field, frozen
 
 from acp_proxy.base.wording import plain
+from acp_proxy.check.catalogue import chosen_rules
 from acp_proxy.check.check_report import CheckedRecording, reported, short_text
 from acp_proxy.check.check_values import Severity
 from acp_proxy.check.checked_message import AGENT
+from acp_proxy.check.judgement import check_whole
 from acp_proxy.cli.diff.diff_reports import DiffCases, DiffReporter, RuleHint, report_diff
 from acp_proxy.cli.diff.diff_screen import DiffScreen
 from acp_proxy.cli.output_files import json_report, write_reports
@@ -261,9 +263,6 @@ def _verdict(played: PlayReport, comparison: Diff, *, is_incomplete: bool) -> tu
 
 
 def _checked(new: RecordingReader) -> CheckedRecording:
-    from acp_proxy.check.catalogue import chosen_rules  # late: these take a while
-    from acp_proxy.check.judgement import check_whole
-
     return reported(new, check_whole(new), chosen_rules((), ()))
 
 

@@ -30,7 +30,8 @@ from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.log.frame_json import line_parts
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.recording.filters import EVERYTHING, Filter, all_of, parse
-from acp_proxy.store.copies.text_export import write_parts
+from acp_proxy.store.copies.text_export import write_parts, write_text_form
+from acp_proxy.store.copies.text_import import import_text_form
 from acp_proxy.store.files.side_files import SUFFIXES
 from acp_proxy.store.reader import RecordingReader
 
@@ -153,9 +154,6 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; wait until it has ended")
-    from acp_proxy.store.copies.text_export import write_text_form
-    from acp_proxy.store.copies.text_import import import_text_form
-
     lines = progress(write_text_form(reader, chosen), label="writing")
     try:
         made = import_text_form(lines, reader.path, output.parent, stem=output.stem)

@@ -29,12 +29,11 @@ from acp_proxy.cli.screens.styled_text import Ink, text_of
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
 from acp_proxy.explain.describe.token_texts import Tokens, brief_words, cost_words
 from acp_proxy.explain.findings import Severity
-from acp_proxy.explain.origins import took
+from acp_proxy.explain.origins import lasted
 from acp_proxy.explain.show.conversation_summary import first_prompt
-from acp_proxy.explain.show.listed_recordings import listed, listed_form
+from acp_proxy.explain.show.listed_recordings import agent_of, listed, listed_form, made_note
 from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.record.capture.record_options import read_keep
-from acp_proxy.recording.notes import note_in_words
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files.directory import ListedRecording, paths
 from acp_proxy.store.files.newest import newest_first
@@ -256,11 +255,6 @@ def _cells(
     broken: dict[str, int] | None,
 ) -> list[Cell]:
     """Returns the cells of a recording. If ``now`` is None, times are absolute."""
-    lasted = ""
-    if recording.ended_at:
-        started = datetime.fromisoformat(recording.started_at)
-        ended = datetime.fromisoformat(recording.ended_at)
-        lasted = took(recording, int((ended - started).total_seconds() * 1e9))
     state = "running" if entry.live else recording.shown_state
     code = str(recording.exit_code) if recording.exit_code is not None else ""
     if recording.exit_signal is not None:
@@ -288,9 +282,9 @@ def _cells(
         cell(_name(entry.path, recording)),
         cell(f"{mark} {result}".lstrip(), live if first is None and live else ink),
         cell(begun(recording, now)),
-        cell(lasted),
+        cell(lasted(recording)),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
-        cell(recording.agent_title or _agent_of(recording.words)),
+        cell(agent_of(recording)),
         cell(recording.client_title),
         cell(state, live),
         cell(code, live or (Ink.TROUBLE if is_sick and code != "0" else None)),
@@ -301,7 +295,7 @@ def _cells(
         cell(byte_size(entry.size)),
         cell(brief_words(tokens)),
         cell(cost_words(tokens)),
-        cell(note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")),
+        cell(made_note(entry, recording)),
         cell(in_one_line(first_prompt(entry.first_prompt))[:_PROMPT]),
     ]
 
@@ -319,13 +313,6 @@ def _name(path: Path, recording: Recording) -> str:
     """Returns a recording's name, and also the file's name if it differs."""
     stem = path.name.removesuffix(path.suffix)
     return recording.name if stem == recording.name else f"{recording.name} ({stem})"
-
-
-def _agent_of(words: list[str]) -> str:
-    """Returns a name for an agent that did not send its name, made from its command."""
-    from acp_proxy.recording.agent_names import agent_name  # late: most agents have a name
-
-    return agent_name(words) if words else ""
 
 
 def _tail(directory: str) -> str:

@@ -1,5 +1,6 @@
 """``acp-proxy secrets``: the masked values of recordings, and their places."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,6 +107,4 @@ def _summary(by_marker: dict[str, list[MaskedValue]]) -> str:
 
 
 def _quoted(path: Path) -> str:
-    import shlex
-
     return "-" if path is STDIN else shlex.quote(str(path))

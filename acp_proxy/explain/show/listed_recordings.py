@@ -13,6 +13,9 @@ from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.show.current_waits import waiting_for
 from acp_proxy.explain.show.summary import find_quickly
+from acp_proxy.recording.agent_names import agent_name
+from acp_proxy.recording.notes import note_in_words
+from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files.directory import ListedRecording, Mapped, list_recordings
 from acp_proxy.store.reader import RecordingReader
 
@@ -53,3 +56,18 @@ def listed_form(entry: ListedRecording) -> dict[str, object]:
         "has_problem": None if findings is None else bool(errors),
         "findings": None if findings is None else [converter.unstructure(f) for f in findings],
     }
+
+
+def agent_of(recording: Recording) -> str:
+    """Returns the name that an agent sent, or else a name that is made from its command."""
+    return recording.agent_title or (agent_name(recording.words) if recording.words else "")
+
+
+def made_note(entry: ListedRecording, recording: Recording) -> str:
+    """Returns the note of a recording, or else the command that made it for its own use.
+
+    Args:
+        entry: the entry of the recording.
+        recording: the recording, which the entry can lack.
+    """
+    return note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")

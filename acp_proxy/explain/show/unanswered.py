@@ -9,19 +9,10 @@ from acp_proxy.base.wording import duration, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.explain.show.chosen_messages import request_text, requests_by_number
 from acp_proxy.explain.show.current_waits import hangs, waiting_words
-from acp_proxy.explain.show.diagnosis_context import (
-    NEVER,
-    RECEIVERS,
-    DiagnosisContext,
-    named_calls,
-)
+from acp_proxy.explain.show.diagnosis_context import NEVER, RECEIVERS, DiagnosisContext, named_calls
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.explain.show.summary_values import OpenRequest
-from acp_proxy.explain.waits import (
-    OpenWait,
-    Party,
-    Silence,
-)
+from acp_proxy.explain.waits import OpenWait, Party, Silence
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after

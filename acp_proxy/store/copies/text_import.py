@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from attrs import asdict, evolve
 
@@ -23,6 +23,7 @@ from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, Stream, read
 from acp_proxy.protocol.outline import read_outline
+from acp_proxy.recording.recording import Recording
 from acp_proxy.recording.text_form.text_header import read_header
 from acp_proxy.recording.text_form.text_lines import BadLine
 from acp_proxy.recording.text_form.text_reader import (
@@ -36,9 +37,6 @@ from acp_proxy.store.files import database
 from acp_proxy.store.files.database import new_file, new_rows, place, plain_name
 from acp_proxy.store.indexing.indexer_state import IndexerState
 from acp_proxy.store.indexing.row_writer import RowWriter
-
-if TYPE_CHECKING:
-    from acp_proxy.recording.recording import Recording
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
 _HEADER = re.compile(rb'\s*\{\s*"acp_proxy"\s*:')
@@ -65,7 +63,7 @@ def _begins_with_header(file: BinaryIO) -> bool:
     return False
 
 
-def header_of(path: Path) -> "Recording":
+def header_of(path: Path) -> Recording:
     """Reads the header of a text form, or raises `UnreadableRecording`."""
     try:
         with open_plain(path) as source:
@@ -109,7 +107,7 @@ def import_text_form(
 
 def read_text_form(
     source: Iterable[bytes], path: Path, connection: sqlite3.Connection, *, name: str | None = None
-) -> "Recording":
+) -> Recording:
     """Makes the rows of a recording from its text form; returns the recording's row.
 
     Args:
@@ -143,7 +141,7 @@ def read_text_form(
     return recording
 
 
-def completed(recording: "Recording", handshake: Handshake) -> "Recording":
+def completed(recording: Recording, handshake: Handshake) -> Recording:
     """Adds the dialect and the names of the peers to a recording's row if they are missing.
 
     Args:
