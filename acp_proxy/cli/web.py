@@ -9,9 +9,7 @@ import secrets
 import signal
 import socket
 import sys
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -23,9 +21,14 @@ from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.screens.output import say, warn
 from acp_proxy.store.files.directory import TEXT_SUFFIX
 from acp_proxy.store.files.lookup import latest_running
-
-if TYPE_CHECKING:
-    from acp_proxy.web.access import Address, AddressFile
+from acp_proxy.web.access import (
+    LOOPBACK,
+    Address,
+    AddressFile,
+    Guard,
+    new_address,
+    state_directory,
+)
 
 _GARBAGE = 10_000, 10, 10
 """The thresholds of the garbage collector. (Most other commands end before it would run.)"""
@@ -67,14 +70,11 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
     token are kept for 30 days, so that a tab or a bookmark works again after a restart. Ctrl-C ends
     the server.
     """
-    from acp_proxy.web.access import AddressFile, new_address, state_directory
     from acp_proxy.web.recordings_feed import name_of
-    from acp_proxy.web.server import WindowOptions
 
     directory, path = _shown(rec)
-    options = WindowOptions(directory, unredacted=is_unredacted())
     page = "/" if path is None else f"/r/{quote(name_of(path))}"
-    file = AddressFile(state_directory(os.environ), directory, unredacted=options.unredacted)
+    file = AddressFile(state_directory(os.environ), directory, unredacted=is_unredacted())
     try:
         known = file.read()
         if known is not None and port in (None, known.port) and _answers(known):
@@ -89,7 +89,7 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
                 known = new_address(chosen)
                 file.write(known)
             _show(file, known, page, is_opened=open)
-            _serve(options, file, known, listener)
+            _serve(directory, Guard(file, known, warn), listener)
     except OSError as e:
         raise Refusal(f"the window cannot be opened: {e}") from None
 
@@ -108,7 +108,7 @@ def _shown(rec: str | None) -> tuple[Path, Path | None]:
     return path.parent.resolve(), path
 
 
-def _answers(address: "Address") -> bool:
+def _answers(address: Address) -> bool:
     """Whether a window with this token answers at an address."""
     challenge = secrets.token_hex(32)
     with contextlib.suppress(OSError, ValueError, http.client.HTTPException, TypeError, KeyError):
@@ -132,8 +132,6 @@ def _listen(port: int, *, is_asked: bool) -> socket.socket:
     Raises:
         Refusal: the chosen port is taken.
     """
-    from acp_proxy.web.access import LOOPBACK
-
     for chosen in (port, 0):
         try:
             return socket.create_server((LOOPBACK, chosen), backlog=socket.SOMAXCONN)
@@ -144,7 +142,7 @@ def _listen(port: int, *, is_asked: bool) -> socket.socket:
     raise Refusal("no port of this machine is free")
 
 
-def _show(file: "AddressFile", address: "Address", page: str, *, is_opened: bool) -> None:
+def _show(file: AddressFile, address: Address, page: str, *, is_opened: bool) -> None:
     """Prints the URL of a page, and opens it in the browser."""
     url = address.url(page)
     say(url)
@@ -158,18 +156,14 @@ def _show(file: "AddressFile", address: "Address", page: str, *, is_opened: bool
         warn("no browser could be opened; open the URL by hand")
 
 
-def _serve(options: Any, file: "AddressFile", address: "Address", listener: socket.socket) -> None:
+def _serve(directory: Path, guard: Guard, listener: socket.socket) -> None:
     """Serves the window until Ctrl-C."""
-    from acp_proxy.web.access import Guard
-    from acp_proxy.web.list_entry import list_entry
     from acp_proxy.web.server import WindowApp, run
 
-    describe = partial(list_entry, unredacted=options.unredacted)
-    window = WindowApp(options, Guard(file, address, warn), describe)
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     sys.setswitchinterval(_SWITCH_S)
-    run(window, listener)
+    run(WindowApp(directory, guard, is_unredacted()), listener)
     # The server takes Ctrl-C as its end. A thread that still reads a recording would abort the
     # interpreter's own end.
     os._exit(128 + signal.SIGINT)

@@ -8,15 +8,15 @@ import json
 import re
 import signal
 import socket
-from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import trio
-from attrs import define, field, frozen
+from attrs import define, field
 from hypercorn.config import Config
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
@@ -31,6 +31,7 @@ from starlette.types import Receive, Scope, Send
 
 from acp_proxy.report.page import window_page
 from acp_proxy.web.access import Guard, is_data
+from acp_proxy.web.list_entry import list_entry
 from acp_proxy.web.live_page import LivePage
 from acp_proxy.web.recordings_feed import RecordingsFeed, name_of, named
 from acp_proxy.web.streaming import BYTES, HEADERS, BrokenOff, CommandOutput
@@ -41,24 +42,16 @@ _MOST_STREAMS = 64
 """The largest number of requests for data that are answered at the same time."""
 
 
-@frozen
-class WindowOptions:
-    """The choices of the user for a window."""
-
-    directory: Path
-    """The directory with the recordings."""
-    unredacted: bool = False
-
-
 @define
 class WindowApp:
     """The application behind the window."""
 
-    options: WindowOptions
+    directory: Path
+    """The directory with the recordings."""
     guard: Guard
     """Decides which requests are answered."""
-    describe: Callable[[Path], dict[str, Any]]
-    """Returns what the list shows of a recording, as JSON."""
+    unredacted: bool
+    """Whether secrets are shown."""
     _pages: dict[str, LivePage] = field(factory=dict)
     _streams: int = 0
 
@@ -114,14 +107,14 @@ class WindowApp:
 
     async def recordings(self, _request: Request) -> Any:
         """Answers with the list of recordings, and then with each change of the list."""
-        options = self.options
-        feed = RecordingsFeed(options.directory, self.describe, unredacted=options.unredacted)
+        describe = partial(list_entry, unredacted=self.unredacted)
+        feed = RecordingsFeed(self.directory, describe, unredacted=self.unredacted)
         return StreamingResponse(feed.lines(), headers=HEADERS, media_type=BYTES)
 
     async def live(self, request: Request) -> Any:
         """Answers with a recording as it grows."""
         path = self._named(request, "rec")
-        return LivePage(path, self._pages, unredacted=self.options.unredacted)
+        return LivePage(path, self._pages, unredacted=self.unredacted)
 
     async def block(self, request: Request) -> Response:
         """Answers with a block of an open page: cells, lines, entries or an image."""
@@ -138,7 +131,7 @@ class WindowApp:
         text = request.query_params.get("q", "")
         if "\0" in text:
             raise HTTPException(400, "expected a text without the character NUL")
-        words = ["--json", "--", text, str(self.options.directory)]
+        words = ["--json", "--", text, str(self.directory)]
         return self._output("search", *words, complete=(0, 1))
 
     async def compare(self, request: Request) -> Any:
@@ -157,7 +150,7 @@ class WindowApp:
     def _named(self, request: Request, parameter: str) -> Path:
         """Returns the recording that a request names. A name is looked up, never put in a path."""
         name = request.query_params.get(parameter, "")
-        known = named(self.options.directory)
+        known = named(self.directory)
         if name not in known:
             raise HTTPException(404, f"there is no recording {name!r:.200} in this window")
         return known[name]
@@ -173,7 +166,7 @@ class WindowApp:
             file: the name of the file in which the page saves the output.
             complete: the exit codes with which the output is complete.
         """
-        unredacted = ["--unredacted"] if self.options.unredacted else []
+        unredacted = ["--unredacted"] if self.unredacted else []
         headers = {"acp-file": quote(file)} if file else {}
         headers |= {"content-type": kind} if kind else {}
         return CommandOutput([*unredacted, *words], headers, complete)

@@ -6,7 +6,6 @@ import json
 import math
 import zlib
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -14,8 +13,7 @@ import trio
 from attrs import define, field, frozen
 
 from acp_proxy.web.access import AddressFile, Guard, new_address
-from acp_proxy.web.list_entry import list_entry
-from acp_proxy.web.server import WindowApp, WindowOptions
+from acp_proxy.web.server import WindowApp
 from tests.support.report_data import DecodedReport, decode_data
 
 if TYPE_CHECKING:
@@ -45,17 +43,17 @@ class Window:
         log: the lines that the window has logged.
     """
 
-    options: WindowOptions
+    directory: Path
     state: Path
+    unredacted: bool = False
     log: list[str] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.file = AddressFile(self.state, self.options.directory, unredacted=False)
+        self.file = AddressFile(self.state, self.directory, unredacted=False)
         self.address = new_address(PORT)
         self.file.write(self.address)
         guard = Guard(self.file, self.address, self.log.append)
-        describe = partial(list_entry, unredacted=self.options.unredacted)
-        self.app = WindowApp(self.options, guard, describe).app()
+        self.app = WindowApp(self.directory, guard, self.unredacted).app()
 
     def scope(
         self, path: str, headers: dict[str, str | None], query: str, **more: Any

@@ -14,7 +14,6 @@ from acp_proxy.report.data_blocks import PAYLOAD_BYTES, report_blocks
 from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.files.directory import delete
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.web.server import WindowOptions
 from tests.support.hanging_chat import hanging_chat
 from tests.support.images import png
 from tests.support.imported_recordings import text_form
@@ -53,7 +52,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def window(tmp_path: Path) -> Window:
     """Returns a window on the directory of the test."""
-    return Window(WindowOptions(tmp_path), tmp_path / "state")
+    return Window(tmp_path, tmp_path / "state")
 
 
 def reported(path: Path, *, unredacted: bool = False) -> DecodedReport:
@@ -298,7 +297,7 @@ async def test_a_value_that_turns_out_to_be_secret_is_masked_everywhere(
 async def test_secrets_are_shown_only_if_asked_for(tmp_path: Path, is_shown: bool) -> None:
     """`web` masks all secrets; with `--unredacted`, it shows them, and its pages say so."""
     path = record_planted(tmp_path / "x.db")
-    window = Window(WindowOptions(tmp_path, unredacted=is_shown), tmp_path / "state")
+    window = Window(tmp_path, tmp_path / "state", unredacted=is_shown)
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
         await tab.decoded()

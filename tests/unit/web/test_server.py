@@ -9,7 +9,6 @@ import pytest
 import trio
 
 from acp_proxy.web import server
-from acp_proxy.web.server import WindowOptions
 from tests.support.log_writer import record_conversation
 from tests.support.window import Window
 
@@ -22,7 +21,7 @@ def window(tmp_path: Path) -> Window:
     """Returns a window on a directory with one recording."""
     (tmp_path / "here").mkdir()
     record_conversation(tmp_path / "here/x.db")
-    return Window(WindowOptions(tmp_path / "here"), tmp_path / "state")
+    return Window(tmp_path / "here", tmp_path / "state")
 
 
 async def test_only_plain_http_1_is_answered(window: Window) -> None:
@@ -88,7 +87,7 @@ async def test_outputs_of_commands(
 
     monkeypatch.setattr(server, "CommandOutput", Output)
     here = tmp_path / "here"
-    window = Window(WindowOptions(here, unredacted=is_shown), tmp_path / "state")
+    window = Window(here, tmp_path / "state", unredacted=is_shown)
     assert (await window.get(path, **params)).status == 200
     option = ["--unredacted"] if is_shown else []
     assert started == [[*option, *(word.format(here=here) for word in words)]]
