@@ -271,7 +271,7 @@ _RARE = {
     "github", "max_size", "exact", "stall",
 }  # fmt: skip
 """Options that only ``--help-all`` shows."""
-_EXAMPLES = "\b\nExamples:\n"
+_EXAMPLES = "\n\nExamples:\n"
 _SHOWN_EXAMPLES = 2
 
 
@@ -285,7 +285,11 @@ class _Context(click.Context):
 
 
 class HelpCommand(click.Command):
-    """A command whose help groups the options by purpose. Rare options need ``--help-all``."""
+    """A command whose help groups the options by purpose. Rare options need ``--help-all``.
+
+    The docstring of the command has a section "Examples:", which stands before the options. The
+    paragraphs after it, such as the exit codes, stand after the options.
+    """
 
     context_class = _Context
 
@@ -319,15 +323,15 @@ class HelpCommand(click.Command):
             ctx.exit()
 
     def _write(self, ctx: click.Context, formatter: click.HelpFormatter, is_whole: bool) -> None:
-        text = cleandoc(self.help or "")
-        examples, rest = _examples(cleandoc(self.epilog or ""))
+        text, _, after = cleandoc(self.help or "").partition(_EXAMPLES)
+        examples, _, rest = after.partition("\n\n")
         self.format_usage(ctx, formatter)
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(text if is_whole else text.partition("\n\n")[0])
-        shown = examples if is_whole else examples[:_SHOWN_EXAMPLES]
+        each = re.findall(r"^  \S.*(?:\n   +\S.*)*", examples, re.MULTILINE)
         with formatter.section("Examples"):
-            formatter.write("\n".join([*shown, ""]))
+            formatter.write("\n".join([*(each if is_whole else each[:_SHOWN_EXAMPLES]), ""]))
         for title, records in self._groups(ctx, is_whole).items():
             with formatter.section(title):
                 formatter.write_dl(records)
@@ -350,13 +354,6 @@ def _group_of(name: str) -> str:
     if "help" in name:
         return "Help"
     return "What" if name in _WHAT else "Output" if name in _OUTPUT else "How"
-
-
-def _examples(epilog: str) -> tuple[list[str], str]:
-    """Returns the examples of an epilog with their explanations, and the rest of the epilog."""
-    before, _, after = epilog.partition(_EXAMPLES)
-    examples, _, rest = after.partition("\n\n")
-    return re.findall(r"^  \S.*(?:\n   +\S.*)*", examples, re.MULTILINE), f"{before}{rest}".strip()
 
 
 def cli_command(

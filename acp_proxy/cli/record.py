@@ -104,15 +104,14 @@ record = HelpCommand(
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
 
     `@NAME` in place of AGENT stands for the command of a known agent, such as @opencode.
-    """,
-    epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
-    start; 2 for wrong use. A bad --keep is only reported, and deletes nothing.
 
-    \b
     Examples:
       acp-proxy record -- opencode acp
       acp-proxy record -- @gemini
       acp-proxy record --name bug --keep 30d -- npx @google/gemini-cli --acp
       ACP_PROXY_OFF=1 acp-proxy record -- opencode acp      without recording
+
+    Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not start; 2 for
+    wrong use. A bad --keep is only reported, and deletes nothing.
     """,
 )

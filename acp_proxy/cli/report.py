@@ -36,19 +36,7 @@ from acp_proxy.store.reader import RecordingReader
 _BEFORE_SENDING = "read it before you send it: prompts, files and paths are not masked"
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy report latest
-          NAME.html in this directory: open it, send it, keep it
-      acp-proxy report latest --turn 2 -o turn.html
-          the messages of the second turn
-      acp-proxy report latest --no-payloads
-          what happened and when, with one line about each message
-      acp-proxy report yesterday --against today
-          what differs between two recordings, side by side
-    """,
-)
+@cli_command()
 @read_argument
 @filter_argument
 @file_option(
@@ -85,6 +73,16 @@ def report(
 
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the page before you send it.
+
+    Examples:
+      acp-proxy report latest
+          NAME.html in this directory: open it, send it, keep it
+      acp-proxy report latest --turn 2 -o turn.html
+          the messages of the second turn
+      acp-proxy report latest --no-payloads
+          what happened and when, with one line about each message
+      acp-proxy report yesterday --against today
+          what differs between two recordings, side by side
     """
     if against is not None:
         if turn is not None or no_payloads:

@@ -38,17 +38,7 @@ _PATIENCE_S = 1.0
 """How long another window may take to answer, in seconds."""
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy web
-          the chat that runs in this directory, or the list of recordings
-      acp-proxy web 3f2a
-          one recording; the start of its id is enough
-      acp-proxy web --no-open --port 8017
-          only print the URL, for a browser that is already open
-    """,
-)
+@cli_command()
 @click.argument("rec", required=False, shell_complete=complete_recording, metavar="[REC|DIR]")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N",
               help="The port. By default, a free port, which is kept for later.")  # fmt: skip
@@ -69,6 +59,14 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
     The window is served on this machine only, and opens only with the token in its URL. Port and
     token are kept for 30 days, so that a tab or a bookmark works again after a restart. Ctrl-C ends
     the server.
+
+    Examples:
+      acp-proxy web
+          the chat that runs in this directory, or the list of recordings
+      acp-proxy web 3f2a
+          one recording; the start of its id is enough
+      acp-proxy web --no-open --port 8017
+          only print the URL, for a browser that is already open
     """
     from acp_proxy.web.recordings_feed import name_of
 

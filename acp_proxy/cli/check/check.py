@@ -44,28 +44,9 @@ _OF_REPORTS = (
     "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
 """Options that belong to a report on all recordings together, not to a batch."""
-_EXAMPLES = """\b
-Examples:
-  acp-proxy check latest
-      which rules did the client and the agent break?
-  acp-proxy check latest --rule session --rule prompt
-      only rules of two groups
-  acp-proxy check --explain rpc.unanswered
-      what a rule requires, with a good and a bad example
-  acp-proxy check tests/recordings/*.jsonl --baseline known.json
-      a gate for CI: fails on new findings
-  acp-proxy check tests/recordings/*.jsonl --github
-      GitHub shows the findings beside the lines
-  acp-proxy check latest --json |
-    jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
-      for a program
-
-Exit code: 0 without failures; 1 if a new finding is at least as severe as --fail-on; 2 for wrong
-use or an unreadable recording; 3 if the recorder was killed, so that a recording is incomplete.
-"""
 
 
-@cli_command(cls=BatchCommand, epilog=_EXAMPLES)
+@cli_command(cls=BatchCommand)
 @click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
 @click.option(
     "--dialect",
@@ -122,6 +103,25 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
     findings that count, and a summary.
 
     RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
+
+    Examples:
+      acp-proxy check latest
+          which rules did the client and the agent break?
+      acp-proxy check latest --rule session --rule prompt
+          only rules of two groups
+      acp-proxy check --explain rpc.unanswered
+          what a rule requires, with a good and a bad example
+      acp-proxy check tests/recordings/*.jsonl --baseline known.json
+          a gate for CI: fails on new findings
+      acp-proxy check tests/recordings/*.jsonl --github
+          GitHub shows the findings beside the lines
+      acp-proxy check latest --json |
+        jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
+          for a program
+
+    Exit code: 0 without failures; 1 if a new finding is at least as severe as --fail-on; 2 for
+    wrong use or an unreadable recording; 3 if the recorder was killed, so that a recording is
+    incomplete.
     """
     several = any(map(names_several, recs))
     reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]

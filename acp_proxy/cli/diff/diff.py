@@ -28,23 +28,7 @@ if TYPE_CHECKING:
     from acp_proxy.cli.diff.diff_reports import DiffReporter
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy diff yesterday today
-          what does the agent do differently since yesterday?
-      acp-proxy diff old.db new.db 'dir:to-client not method:session/update'
-          only requests and answers of the agent
-      acp-proxy diff old.db new.db --expect structure
-          only the tools and their order, without texts
-      acp-proxy diff old.db new.db --learn -o rules.toml
-          find rules (for --rules) that make two runs of one agent equal
-      acp-proxy diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
-          for a program: every place that differs
-
-    Exit code: 0 if A and B are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
-    """,
-)
+@cli_command()
 @click.argument("rec", metavar="A", shell_complete=complete_recording)
 @click.argument("other", metavar="B", shell_complete=complete_recording)
 @filter_argument
@@ -79,6 +63,20 @@ def diff(
     it lists how long answers took; times are not differences.
 
     FILTER selects the frames that are compared. With a filter, the agent's exit is not compared.
+
+    Examples:
+      acp-proxy diff yesterday today
+          what does the agent do differently since yesterday?
+      acp-proxy diff old.db new.db 'dir:to-client not method:session/update'
+          only requests and answers of the agent
+      acp-proxy diff old.db new.db --expect structure
+          only the tools and their order, without texts
+      acp-proxy diff old.db new.db --learn -o rules.toml
+          find rules (for --rules) that make two runs of one agent equal
+      acp-proxy diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
+          for a program: every place that differs
+
+    Exit code: 0 if A and B are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
     """
     if exact and (learn or compared != DiffOptions()):
         raise Refusal("--exact compares all bytes: "

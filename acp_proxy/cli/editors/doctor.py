@@ -23,11 +23,6 @@ from acp_proxy.record.capture.record_options import RECORD, Ignored
 
 _COMMANDS = frozenset({*INSPECT, "replay", "verify", "faults"})
 
-_EXAMPLES = """\b
-Examples:
-  acp-proxy doctor
-  acp-proxy doctor --json | jq -r '.results[] | select(.status == "error").text'
-"""
 _LABEL = 12
 _MOST = 10
 """The largest number of results of one check that are shown."""
@@ -38,7 +33,7 @@ _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
 }
 
 
-@cli_command(epilog=_EXAMPLES)
+@cli_command()
 @click.option("--json", is_flag=True, allow_from_autoenv=False, help="Print one JSON object.")
 @unredacted_option
 @with_verdict
@@ -48,6 +43,10 @@ def doctor(json: bool) -> None:
     Each line has a mark: ✓ if all is well, ! for something worth knowing, ✗ for something wrong.
     The line below tells how to fix it. The exit code is 1 if something is wrong. The command starts
     no agent and changes no file.
+
+    Examples:
+      acp-proxy doctor
+      acp-proxy doctor --json | jq -r '.results[] | select(.status == "error").text'
     """
     machine = this_machine()
     own = own_command(machine)

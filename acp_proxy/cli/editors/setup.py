@@ -23,16 +23,6 @@ from acp_proxy.editors.settings_edits import entries, insertion
 from acp_proxy.recording.agent_names import agent_name
 from acp_proxy.recording.file_names import recordings_directory
 
-_EXAMPLES = """\b
-Examples:
-  acp-proxy setup zed                      settings for Zed, ready to paste
-  acp-proxy setup zed --write              adds these settings, if you agree
-  acp-proxy setup                          all clients that were found
-  acp-proxy setup zed --agent opencode     for one agent
-  acp-proxy setup zed -- python agent.py   for an agent of your own
-  acp-proxy setup zed --undo               removes the added settings
-"""
-
 
 def _complete_client(_ctx: object, _param: object, incomplete: str) -> list[str]:
     return [client.name for client in CLIENTS if client.name.startswith(incomplete)]
@@ -44,7 +34,7 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-@cli_command(epilog=_EXAMPLES)
+@cli_command()
 @click.argument("client", required=False, shell_complete=_complete_client)
 @click.argument("own_agent", metavar="[-- AGENT [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,
@@ -69,6 +59,14 @@ def setup(
     Without CLIENT, lists the ACP clients of this machine and the agents in their settings. With
     CLIENT, prints settings to paste, with which acp-proxy records an agent. This agent is in the
     settings now, or is a known agent, or is the command after `--`. No agent is started.
+
+    Examples:
+      acp-proxy setup zed                      settings for Zed, ready to paste
+      acp-proxy setup zed --write              adds these settings, if you agree
+      acp-proxy setup                          all clients that were found
+      acp-proxy setup zed --agent opencode     for one agent
+      acp-proxy setup zed -- python agent.py   for an agent of your own
+      acp-proxy setup zed --undo               removes the added settings
     """
     machine = this_machine()
     if write and undo:

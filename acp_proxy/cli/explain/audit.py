@@ -14,19 +14,8 @@ from acp_proxy.explain.choice import chosen_in, why_nothing
 from acp_proxy.explain.origins import known_json
 from acp_proxy.recording.filters import EVERYTHING
 
-_EXAMPLES = """\b
-Examples:
-  acp-proxy audit latest
-      what the agent read, changed, ran and fetched
-  acp-proxy audit latest turn:3
-      only in the third turn
-  acp-proxy audit latest --json |
-    jq -r '.actions[] | select(.kind=="run" and .permissions==[]) | .command'
-      commands that ran without a permission request
-"""
 
-
-@cli_command(epilog=_EXAMPLES)
+@cli_command()
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
@@ -44,6 +33,15 @@ def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     does not report is not in a recording.
 
     FILTER selects actions that have at least one matching frame.
+
+    Examples:
+      acp-proxy audit latest
+          what the agent read, changed, ran and fetched
+      acp-proxy audit latest turn:3
+          only in the third turn
+      acp-proxy audit latest --json |
+        jq -r '.actions[] | select(.kind=="run" and .permissions==[]) | .command'
+          commands that ran without a permission request
     """
     with open_recording(rec) as reader:
         chosen = chosen_in(reader, filter_words)

@@ -46,25 +46,7 @@ _TAIL = 4
 """For each line that `--lines` requests, this many rows are read at first."""
 
 
-@cli_command(
-    epilog="""\b
-Examples:
-  acp-proxy log latest
-      all messages, page by page
-  acp-proxy log latest 'failed or unanswered or latency:2s..'
-      errors, unanswered requests and slow answers
-  acp-proxy log latest --turn 2 'not params.update.content.type=text'
-      the second turn without the text
-  acp-proxy log latest --around 42
-      the frames before and after frame 42; --seq 42 shows the frame itself
-  acp-proxy log latest --time clock
-      with local times, to find the same moment in the editor's log
-  acp-proxy log latest -n 20 --follow
-      the last twenty lines of a running chat, and all later ones
-  acp-proxy log latest --json | jq -c 'select(.kind == "request") | .method'
-      for a program
-"""
-)
+@cli_command()
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object per frame or event.")
@@ -120,6 +102,22 @@ def log(
     On a terminal, lines are coloured and cut to its width, and columns have titles. A horizontal
     line separates the turns, and each long pause has a line that tells who was waited for. In a
     pipe, lines are plain and complete.
+
+    Examples:
+      acp-proxy log latest
+          all messages, page by page
+      acp-proxy log latest 'failed or unanswered or latency:2s..'
+          errors, unanswered requests and slow answers
+      acp-proxy log latest --turn 2 'not params.update.content.type=text'
+          the second turn without the text
+      acp-proxy log latest --around 42
+          the frames before and after frame 42; --seq 42 shows the frame itself
+      acp-proxy log latest --time clock
+          with local times, to find the same moment in the editor's log
+      acp-proxy log latest -n 20 --follow
+          the last twenty lines of a running chat, and all later ones
+      acp-proxy log latest --json | jq -c 'select(.kind == "request") | .method'
+          for a program
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")

@@ -37,24 +37,7 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 _HitsOf = Callable[[RecordingReader], Generator[SearchHit, None, None]]
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy search 'permission denied'
-          in all recordings, newest first, ignoring case
-      acp-proxy search -e 'exit (code|status) [1-9]' latest
-          a regular expression in the newest recording
-      acp-proxy search -w 'dir:to-client turn:2' TODO hello.db
-          only messages of the agent in the second turn
-      acp-proxy search -l 'rate limit' ~/recordings
-          the recordings that contain it
-      acp-proxy search --json -m 1 Traceback | jq .path
-          the first match of each recording, for a program
-
-    Exit code: 0 if there is a match, 1 if there is none, 2 if a recording could not be read or
-    the pattern is invalid.
-    """
-)
+@cli_command()
 @click.argument("pattern")
 @click.argument("where", metavar="[REC|DIR]...", nargs=-1, shell_complete=complete_source)
 @click.option("-e", "--regex", is_flag=True, help="PATTERN is a Python regular expression.")
@@ -91,6 +74,21 @@ def search(
     Each frame with a match has a line: its number, the seconds since the start, the direction, the
     method, and the match with the text around it. A match that spans several chunks is listed at
     the first chunk.
+
+    Examples:
+      acp-proxy search 'permission denied'
+          in all recordings, newest first, ignoring case
+      acp-proxy search -e 'exit (code|status) [1-9]' latest
+          a regular expression in the newest recording
+      acp-proxy search -w 'dir:to-client turn:2' TODO hello.db
+          only messages of the agent in the second turn
+      acp-proxy search -l 'rate limit' ~/recordings
+          the recordings that contain it
+      acp-proxy search --json -m 1 Traceback | jq .path
+          the first match of each recording, for a program
+
+    Exit code: 0 if there is a match, 1 if there is none, 2 if a recording could not be read or
+    the pattern is invalid.
     """
     if ignore_case and case_sensitive:
         raise Refusal("expected --ignore-case or --case-sensitive, got both")

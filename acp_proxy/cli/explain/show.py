@@ -20,17 +20,8 @@ from acp_proxy.store.reader import RecordingReader
 
 _POLL_S = 0.1
 
-_EXAMPLES = """\b
-Examples:
-  acp-proxy show latest
-  acp-proxy show 3f2a             the start of an id
-  acp-proxy show bug.jsonl        the text form, from a colleague
-  acp-proxy show latest --json | jq '.problems[].text'
-  acp-proxy show latest --follow  of a running chat: now, and when it has ended
-"""
 
-
-@cli_command(epilog=_EXAMPLES)
+@cli_command()
 @read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @click.option("--follow", "-f", is_flag=True,
@@ -46,6 +37,13 @@ def show(rec: str, json: bool, follow: bool) -> None:
 
     The findings are those of `check`, except that `show` checks the rules of the protocol only for
     the first 3,000 messages.
+
+    Examples:
+      acp-proxy show latest
+      acp-proxy show 3f2a             the start of an id
+      acp-proxy show bug.jsonl        the text form, from a colleague
+      acp-proxy show latest --json | jq '.problems[].text'
+      acp-proxy show latest --follow  of a running chat: now, and when it has ended
     """
     with open_recording(rec, follow=follow) as reader:
         if follow and reader.live:

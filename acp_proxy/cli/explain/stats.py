@@ -26,24 +26,7 @@ _STEPS = 30
 """The number of steps that are shown of the slowest turn."""
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy stats latest
-          how the time divides: the agent, a person, terminals, files
-      acp-proxy stats latest --turn 3
-          every step of the third turn
-      acp-proxy stats latest 'session:ses_a* method:terminal/*'
-          only the terminals of one session
-      acp-proxy stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
-          for a program: how long each turn waited for the client
-      acp-proxy stats --by agent
-          what a new version of an agent changed: a row for each version
-      acp-proxy stats latest --json |
-        jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
-          methods with more than one slow answer in a hundred, over one second
-    """
-)
+@cli_command()
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
@@ -84,6 +67,21 @@ def stats(
     FILTER selects the frames that are counted, as in `log`. The turns of these frames are listed,
     and each turn is measured as a whole. A turn without an end lasts until the end of the
     recording, or until now if the recording still runs.
+
+    Examples:
+      acp-proxy stats latest
+          how the time divides: the agent, a person, terminals, files
+      acp-proxy stats latest --turn 3
+          every step of the third turn
+      acp-proxy stats latest 'session:ses_a* method:terminal/*'
+          only the terminals of one session
+      acp-proxy stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
+          for a program: how long each turn waited for the client
+      acp-proxy stats --by agent
+          what a new version of an agent changed: a row for each version
+      acp-proxy stats latest --json |
+        jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
+          methods with more than one slow answer in a hundred, over one second
     """
     if by is not None:
         if turn is not None:

@@ -36,17 +36,7 @@ _LONGEST_ISSUE = 65_536
 """The largest number of characters that GitHub accepts as the text of an issue."""
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy transcript latest
-          messages and tool calls, turn by turn
-      acp-proxy transcript latest --turn 2 -o turn.md
-          the second turn, for an issue
-      acp-proxy transcript latest 'kind:error|invalid or call:*'
-          only tool calls, errors and invalid lines
-    """
-)
+@cli_command()
 @read_argument
 @filter_argument
 @number_option("--turn", text="Only turn N, and stderr during that turn.")
@@ -84,6 +74,14 @@ def transcript(
 
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the transcript before you send it.
+
+    Examples:
+      acp-proxy transcript latest
+          messages and tool calls, turn by turn
+      acp-proxy transcript latest --turn 2 -o turn.md
+          the second turn, for an issue
+      acp-proxy transcript latest 'kind:error|invalid or call:*'
+          only tool calls, errors and invalid lines
     """
     limits = FULL if full else TextLimits()
     with open_recording(rec) as reader:

@@ -11,16 +11,7 @@ from acp_proxy.faults.manual import sentence
 from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
 
 
-@cli_command(
-    short_help="Explain in words what a plan does.",
-    epilog="""\b
-    Examples:
-      acp-proxy faults explain @hung-permission
-          a plan that comes with acp-proxy
-      acp-proxy faults explain --fault 'drop where=kind:response' -
-          a rule that is not in a file
-    """,
-)
+@cli_command(short_help="Explain in words what a plan does.")
 @click.argument("plans", nargs=-1, required=True, metavar="PLAN", shell_complete=complete_plan)
 @click.option("--fault", multiple=True, metavar="RULE",
               help="An additional rule; can be given several times.")  # fmt: skip
@@ -30,6 +21,12 @@ def explain(plans: tuple[str, ...], fault: tuple[str, ...], json: bool) -> None:
     """Explain in words what a plan of faults does.
 
     PLAN is a TOML file, @NAME for a ready plan, or `-` for the rules of --fault alone.
+
+    Examples:
+      acp-proxy faults explain @hung-permission
+          a plan that comes with acp-proxy
+      acp-proxy faults explain --fault 'drop where=kind:response' -
+          a rule that is not in a file
     """
     plan, *rest = plans
     if rest:

@@ -38,17 +38,7 @@ PLANS = {
 """The ready plans, by the effect that a client notices."""
 
 
-@cli_command(
-    "list",
-    short_help="List the kinds of faults, and the ready plans.",
-    epilog="""\b
-    Examples:
-      acp-proxy faults list
-          all there is
-      acp-proxy faults list latency reply
-          two kinds
-    """,
-)
+@cli_command("list", short_help="List the kinds of faults, and the ready plans.")
 @click.argument("kinds", nargs=-1, metavar="[KIND]...", shell_complete=complete_kind)
 @click.option("--json", is_flag=True, help="One JSON object.")
 @pages
@@ -56,6 +46,12 @@ def list_(kinds: tuple[str, ...], json: bool) -> None:
     """List the kinds of faults with their settings, and the ready plans.
 
     With KIND, only these kinds are listed.
+
+    Examples:
+      acp-proxy faults list
+          all there is
+      acp-proxy faults list latency reply
+          two kinds
     """
     for word in kinds:
         if word not in KINDS:

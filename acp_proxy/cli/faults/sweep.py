@@ -42,15 +42,7 @@ _LEGEND = {
 
 
 @cli_command(
-    cls=BatchCommand,
-    short_help="Run a client once per plan, and report how it handled the faults.",
-    epilog="""\b
-    Examples:
-      acp-proxy faults sweep demo.db --plans @all --client 'my-client {agent}'
-          with all ready plans
-      acp-proxy faults sweep demo.db --plans plans/ --client ./run-client
-          plans of a directory; ./run-client starts $ACP_AGENT_COMMAND
-    """,
+    cls=BatchCommand, short_help="Run a client once per plan, and report how it handled the faults."
 )
 @click.argument(
     "recs", metavar="REC...", nargs=-1, required=True, shell_complete=complete_recording
@@ -107,6 +99,12 @@ def sweep(
 
     REC may also be a directory, a quoted pattern, or several words. The output is then one line for
     each recording with a run that hung or crashed, and a summary.
+
+    Examples:
+      acp-proxy faults sweep demo.db --plans @all --client 'my-client {agent}'
+          with all ready plans
+      acp-proxy faults sweep demo.db --plans plans/ --client ./run-client
+          plans of a directory; ./run-client starts $ACP_AGENT_COMMAND
     """
     words = _plans(plans)
     _check_client(client, is_here=batch.is_here)

@@ -36,21 +36,9 @@ if TYPE_CHECKING:
 
 _SAFE = 4096
 """The number of bytes that an empty pipe accepts at once."""
-_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged, 2 for wrong use
-or a recording that cannot be read, 3 if it stalled, or if the recording is incomplete and was
-played to its end.
-
-\b
-Examples:
-  acp-proxy replay latest
-  acp-proxy replay bug.jsonl --report report.json --junit report.xml
-  acp-proxy replay run.db --timing recorded --idle-cap 2
-  acp-proxy replay run.db --lenient --ignore /params/prompt/0/text
-  acp-proxy replay first.db second.db       a client that starts its agent twice
-"""
 
 
-@cli_command(epilog=_EXAMPLES)
+@cli_command()
 @click.argument(
     "recording", nargs=-1, required=True, metavar="RECORDING...", shell_complete=complete_recording
 )
@@ -94,6 +82,17 @@ def replay(
     Put this command in place of an agent's command. The replay sends a recorded message of the
     agent as soon as the client has sent everything that the recorded client had sent before this
     message. Divergences of the client are reported on stderr.
+
+    Examples:
+      acp-proxy replay latest
+      acp-proxy replay bug.jsonl --report report.json --junit report.xml
+      acp-proxy replay run.db --timing recorded --idle-cap 2
+      acp-proxy replay run.db --lenient --ignore /params/prompt/0/text
+      acp-proxy replay first.db second.db       a client that starts its agent twice
+
+    Exit code: 0 if the client did what was recorded, 1 if it diverged, 2 for wrong use
+    or a recording that cannot be read, 3 if it stalled, or if the recording is incomplete and was
+    played to its end.
     """
     options = ReplayOptions(
         **playback,

@@ -44,15 +44,7 @@ _UNIX = 3
 _OWNER_ALONE = 0o600 << 16
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy bundle
-          the latest recording, as text and as pages, without secrets
-      acp-proxy bundle latest -o bug.zip --level private
-          also without prompts, messages and contents of files
-    """,
-)
+@cli_command()
 @read_argument
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Where to write instead of NAME.zip. The file must not exist.")  # fmt: skip
@@ -69,6 +61,12 @@ def bundle(rec: str, output: Path | None, level: str, force: bool) -> None:
     programs (versions.txt). Secrets are masked in all these files.
 
     No masking finds everything: read the files before you share them.
+
+    Examples:
+      acp-proxy bundle
+          the latest recording, as text and as pages, without secrets
+      acp-proxy bundle latest -o bug.zip --level private
+          also without prompts, messages and contents of files
     """
     sizes: dict[str, int] = {}
     with open_recording(rec, level=Level(private=level == "private")) as reader:

@@ -173,32 +173,7 @@ _STREAMS = {"to-agent": "dir:to-agent", "to-client": "dir:to-client", "stderr": 
 """The filter for each stream."""
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy export latest -o hello.jsonl
-          the whole recording as text, for a pull request; `import`
-          makes a database of it again
-      acp-proxy export latest -o bug.db --level private
-          a copy to share: a database without secrets, prompts and contents
-          of files
-      acp-proxy export latest -o bug.jsonl --path '/params/cwd' \\
-          --pattern 'ACME-[0-9]+'
-          also without texts that only you know to be secret
-      acp-proxy export latest | grep session/prompt
-          to standard output, one line per frame
-      acp-proxy export latest 'turn:1 not kind:stderr' -o turn.jsonl
-          a part of it, with its numbers and times unchanged
-      acp-proxy export latest --format raw --dir to-agent | my-agent
-          the client's messages, byte for byte, sent to another agent
-      acp-proxy export latest --format pytest --turn 2 -o tests
-          tests/test_NAME.py, a test that replays the second turn
-      acp-proxy export latest --format mermaid turn:last
-          a sequence diagram, for a comment or a page in Markdown
-      ssh host acp-proxy export latest | acp-proxy show -
-          a recording on another machine
-    """
-)
+@cli_command()
 @read_argument
 @filter_argument
 @click.option(
@@ -235,7 +210,7 @@ def export(
     force: bool,
     masking: CopyMasking,
 ) -> None:
-    """Write a recording in another form.
+    r"""Write a recording in another form.
 
     jsonl, the default, is the text form: one line of JSON for each frame and event. It contains
     everything that the recording contains. Every command accepts a text form as a recording, by its
@@ -259,6 +234,29 @@ def export(
     Secrets are masked, unless --unredacted is given. --level, --path and --pattern can also mask
     prompts and contents of files, even in a recording that was masked when it was made. No masking
     finds everything: read a copy before you share it.
+
+    Examples:
+      acp-proxy export latest -o hello.jsonl
+          the whole recording as text, for a pull request; `import`
+          makes a database of it again
+      acp-proxy export latest -o bug.db --level private
+          a copy to share: a database without secrets, prompts and contents
+          of files
+      acp-proxy export latest -o bug.jsonl --path '/params/cwd' \
+          --pattern 'ACME-[0-9]+'
+          also without texts that only you know to be secret
+      acp-proxy export latest | grep session/prompt
+          to standard output, one line per frame
+      acp-proxy export latest 'turn:1 not kind:stderr' -o turn.jsonl
+          a part of it, with its numbers and times unchanged
+      acp-proxy export latest --format raw --dir to-agent | my-agent
+          the client's messages, byte for byte, sent to another agent
+      acp-proxy export latest --format pytest --turn 2 -o tests
+          tests/test_NAME.py, a test that replays the second turn
+      acp-proxy export latest --format mermaid turn:last
+          a sequence diagram, for a comment or a page in Markdown
+      ssh host acp-proxy export latest | acp-proxy show -
+          a recording on another machine
     """
     if masking.is_given and format != "jsonl":
         raise Refusal(f"--level, --path and --pattern need --format jsonl, got --format {format}")

@@ -104,24 +104,7 @@ class _Options:
     redact: str
 
 
-@cli_command(
-    "import",
-    epilog="""\b
-    Examples:
-      acp-proxy import hello.jsonl
-          hello.db in the recordings directory
-      acp-proxy import tests/*.jsonl
-          several files at once; prints the path of each database
-      acp-proxy import hello.jsonl -o /tmp/hello.db
-          a database at another place
-      ssh host acp-proxy export latest | acp-proxy import - --name theirs
-          a recording on another machine, as theirs.db
-      acp-proxy import acp-transport.log
-          the log of a JetBrains IDE
-      acp-proxy import - --name bug --skip-bad
-          text that you paste, up to Ctrl-D, without words around messages
-    """,
-)
+@cli_command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE",
               help="The database to write; by default in the recordings directory.")  # fmt: skip
@@ -156,6 +139,20 @@ def import_(
     Prints the path of each database. If NAME.db exists, the new database is NAME-2.db, and a line
     on stderr tells this. If a line of FILE cannot be read, its number is printed and no database is
     made. An incomplete message at the end is left out.
+
+    Examples:
+      acp-proxy import hello.jsonl
+          hello.db in the recordings directory
+      acp-proxy import tests/*.jsonl
+          several files at once; prints the path of each database
+      acp-proxy import hello.jsonl -o /tmp/hello.db
+          a database at another place
+      ssh host acp-proxy export latest | acp-proxy import - --name theirs
+          a recording on another machine, as theirs.db
+      acp-proxy import acp-transport.log
+          the log of a JetBrains IDE
+      acp-proxy import - --name bug --skip-bad
+          text that you paste, up to Ctrl-D, without words around messages
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")

@@ -85,20 +85,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
         ) from None
 
 
-@cli_command(
-    "list",
-    epilog="""\b
-    Examples:
-      acp-proxy list
-          everything in the recordings directory
-      acp-proxy list --cwd --since 2d
-          recordings of the current project from the last two days
-      acp-proxy list --agent claude -n 10
-          the ten newest of one agent
-      acp-proxy list --json | jq 'select(.has_problem) | .path'
-          for a program: the paths of recordings with a problem
-    """,
-)
+@cli_command("list")
 @directory_argument
 @click.option(
     "--cwd",
@@ -135,6 +122,16 @@ def list_(
     instance, a request was never answered, or the agent crashed. A row begins with ! if the
     conversation may have failed, or if a fault fired. `show` prints the details. A narrow terminal
     has fewer columns; a pipe has all columns.
+
+    Examples:
+      acp-proxy list
+          everything in the recordings directory
+      acp-proxy list --cwd --since 2d
+          recordings of the current project from the last two days
+      acp-proxy list --agent claude -n 10
+          the ten newest of one agent
+      acp-proxy list --json | jq 'select(.has_problem) | .path'
+          for a program: the paths of recordings with a problem
     """
     where = directory_of_recordings(directory)
     is_filtered = cwd is not None or agent is not None or since is not None

@@ -13,19 +13,7 @@ from acp_proxy.store.files.annotations import set_note
 from acp_proxy.store.reader import RecordingReader
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy note latest 'hangs after the second permission'
-          `list` shows the note, and `prune` keeps the recording
-      acp-proxy note latest '#42 asks for the file that it has just read'
-          a note at frame 42, which `log`, `transcript` and `report` show there
-      acp-proxy note latest
-          prints all notes
-      acp-proxy note latest '#42' --clear
-          removes the note at 42; without '#42', all notes
-    """,
-)
+@cli_command()
 @recording_argument
 @click.argument("text", required=False)
 @click.option(
@@ -40,6 +28,16 @@ def note(rec: str, text: str | None, clear: bool) -> None:
 
     Notes are stored in the recording itself, even while the recorder runs. `prune` keeps recordings
     with notes. Secrets in TEXT are masked, unless --unredacted is given.
+
+    Examples:
+      acp-proxy note latest 'hangs after the second permission'
+          `list` shows the note, and `prune` keeps the recording
+      acp-proxy note latest '#42 asks for the file that it has just read'
+          a note at frame 42, which `log`, `transcript` and `report` show there
+      acp-proxy note latest
+          prints all notes
+      acp-proxy note latest '#42' --clear
+          removes the note at 42; without '#42', all notes
     """
     path = find_recording(rec)
     given = {} if text is None else read_notes(text)

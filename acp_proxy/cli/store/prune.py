@@ -31,17 +31,7 @@ def _bound(kind: str, examples: str) -> Callable[..., float | None]:
     return convert
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy prune --older-than 30d --dry-run
-          lists the recordings to delete
-      acp-proxy prune --older-than 30d
-          recordings that were last written more than 30 days ago
-      acp-proxy prune --larger-than 2GB
-          the oldest recordings, until the rest takes at most 2 GB
-    """,
-)
+@cli_command()
 @directory_argument
 @click.option("--older-than", metavar="AGE", callback=_bound("an age", "30s, 10m, 12h, 30d or 4w"),
               help="Delete recordings that are older than AGE: 12h, 30d.")  # fmt: skip
@@ -63,6 +53,14 @@ def prune(
     With both --older-than and --larger-than, a recording is deleted if either condition is true.
     The command does not delete recordings that are still running, recordings with notes (except
     with --noted), damaged recordings, or any other files.
+
+    Examples:
+      acp-proxy prune --older-than 30d --dry-run
+          lists the recordings to delete
+      acp-proxy prune --older-than 30d
+          recordings that were last written more than 30 days ago
+      acp-proxy prune --larger-than 2GB
+          the oldest recordings, until the rest takes at most 2 GB
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")

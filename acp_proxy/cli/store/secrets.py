@@ -20,19 +20,7 @@ from acp_proxy.explain.masked_secrets import MaskedValue, masked_values
 from acp_proxy.store.queries.masked_rows import Level
 
 
-@cli_command(
-    epilog="""\b
-    Examples:
-      acp-proxy secrets latest
-          the masked values and their places
-      acp-proxy secrets --check tests/recordings/*.jsonl
-          for CI and pre-commit: fails if a file holds a secret
-      acp-proxy secrets --json latest | jq -r .pointer | sort | uniq -c
-          for a program: all places
-
-    Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
-    """,
-)
+@cli_command()
 @click.argument("recs", metavar="[REC]...", nargs=-1,
                 shell_complete=complete_recording)  # fmt: skip
 @click.option("--check", is_flag=True, help="Exit with 1 if a file holds an unmasked secret.")
@@ -46,6 +34,16 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     occurs in a recording. Some values are masked in the file itself. All other values are in the
     file, and only the output of acp-proxy is masked. `export --level secrets` makes a copy in which
     all values are masked.
+
+    Examples:
+      acp-proxy secrets latest
+          the masked values and their places
+      acp-proxy secrets --check tests/recordings/*.jsonl
+          for CI and pre-commit: fails if a file holds a secret
+      acp-proxy secrets --json latest | jq -r .pointer | sort | uniq -c
+          for a program: all places
+
+    Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
     """
     if check and not recs:
         raise Refusal("--check needs the names of the recordings to check")

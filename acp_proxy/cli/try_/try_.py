@@ -62,23 +62,7 @@ def _policy(policy: Policy, text: str) -> Callable[[F], F]:
     return flag_option(f"--{policy}", "policy", text=text, flag_value=policy.value)
 
 
-@cli_command(
-    epilog="""Exit code: 0 without findings, 1 with an error or a warning, 2 for wrong use, 3 if the
-agent did not answer in time, 127 or 126 if it cannot be started, 130 after Ctrl-C.
-
-\b
-Examples:
-  acp-proxy try -- opencode acp
-      on a terminal: asks for one prompt after the other
-  acp-proxy try --prompt 'What does this project do?' -- @gemini
-      one turn; the agent may read the current directory, and nothing else
-  acp-proxy try --allow --prompt 'Fix the test' --prompt 'Now run it' -- @opencode
-      two turns; files are written and commands run without asking
-  echo 'List the files' | acp-proxy try -o chat.db -- ./my-agent
-  acp-proxy try --probe -- ./my-agent
-      does it answer as the protocol says?
-"""
-)
+@cli_command()
 @agent_argument
 @_texts("--prompt", "TEXT", "A prompt, for one turn. Default: typed, or all of standard input.")
 @flag_option(
@@ -122,6 +106,20 @@ def try_(
     Through acp-proxy, the agent can read the text files of the current directory. For all other
     requests, you are asked on a terminal; without a terminal, they are refused. The agent is a
     program like any other: without asking, it can do whatever you can do.
+
+    Examples:
+      acp-proxy try -- opencode acp
+          on a terminal: asks for one prompt after the other
+      acp-proxy try --prompt 'What does this project do?' -- @gemini
+          one turn; the agent may read the current directory, and nothing else
+      acp-proxy try --allow --prompt 'Fix the test' --prompt 'Now run it' -- @opencode
+          two turns; files are written and commands run without asking
+      echo 'List the files' | acp-proxy try -o chat.db -- ./my-agent
+      acp-proxy try --probe -- ./my-agent
+          does it answer as the protocol says?
+
+    Exit code: 0 without findings, 1 with an error or a warning, 2 for wrong use, 3 if the
+    agent did not answer in time, 127 or 126 if it cannot be started, 130 after Ctrl-C.
     """
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
