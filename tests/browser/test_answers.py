@@ -124,7 +124,7 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
     """If a filter or search of a report page matches nothing, the page says why.
 
-    A button offers another filter, or clears the filter or the search.
+    Buttons set another filter, clear the filter, or clear the search.
     """
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=list&f=call:pytest")
     message = page.page.locator("#app .message")
@@ -169,7 +169,7 @@ def test_the_detail_is_about_a_frame_that_the_filter_shows(window: Visit, tmp_pa
 
 
 def test_every_explained_filter_is_one(window: Visit, tmp_path: Path) -> None:
-    """All filters in the help of a report page are valid, and they have all keys of filters."""
+    """The help of a report page explains each filter key, by valid filters only."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path))
     explained = page.page.locator(".help code").all_text_contents()
     for term in explained:
@@ -179,7 +179,7 @@ def test_every_explained_filter_is_one(window: Visit, tmp_path: Path) -> None:
 
 
 def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Path) -> None:
-    """If Enter is pressed during a search on a report page, the first match is chosen."""
+    """Enter during a search on a report page selects the first match as soon as it is found."""
     page = window.open(report(DIRECTORY / "hello.db", tmp_path), "#seq=1")
     assert page.ask(ENTER_AT_ONCE) == 0
     page.page.wait_for_function(
@@ -190,7 +190,7 @@ def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Pa
 
 @pytest.mark.parametrize("width", [375, 800, 1024, 1280, 1440])
 def test_the_filter_field_stays_wide_enough(visit: Visitor, tmp_path: Path, width: int) -> None:
-    """The filter field of a report page stays wide enough for the typed filter."""
+    """In a window of any width, the filter field of a report page is at least 110 pixels wide."""
     size = {"width": width, "height": 800}
     page = visit(report(DIRECTORY / "hello.db", tmp_path), viewport=size)
     page.page.fill("#filter", "kind:banana")

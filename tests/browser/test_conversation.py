@@ -374,7 +374,10 @@ def test_thousands_of_calls_need_few_elements(window: Visit, tmp_path: Path) -> 
 
 
 def test_filters_hide_steps_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """If a report page has a filter, it shows only the steps with a matching frame and says so."""
+    """If a report page has a filter, it shows only the steps with a matching frame.
+
+    The page says how many steps it hides.
+    """
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")

@@ -119,7 +119,7 @@ def test_an_alt_click_adds_a_term(page: Visit) -> None:
 
 
 def test_keys_step_through_messages_and_waits(page: Visit) -> None:
-    """On a report page, the keys `.` and `,` select the next and previous message, `w` a wait."""
+    """On a report page, `.` and `,` select the next and previous message, `w` and `W` a wait."""
     page.ask("""() => {
       const { state, recording } = acpReport;
       recording.pauses.set(30, { before: 29, ns: 6e9, awaited: "the agent", debt: 1 });
@@ -132,7 +132,10 @@ def test_keys_step_through_messages_and_waits(page: Visit) -> None:
 
 
 def test_a_message_becomes_a_plan_of_faults(page: Visit, axe: str) -> None:
-    """The detail of a message on a report page shows a plan of faults, and a command to play it."""
+    """On a report page, a fault plan can be made that drops, delays or changes the chosen message.
+
+    Below the plan is the command that replays the recording with the plan.
+    """
     show(page, "list")
     page.page.evaluate(axe + ";() => 0")
     page.page.get_by_text("As a fault").click()

@@ -94,7 +94,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 
 
 def test_all_is_done_by_keys(page: Visit) -> None:
-    """A report page can be used with keys alone."""
+    """On a report page, keys alone select frames, filter, search, and change the view."""
     keyboard = page.page.keyboard
     prompt = state(page, "row")
     keyboard.press("1")

@@ -129,7 +129,7 @@ def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If a filter excludes the first finding, the report page opens with a later frame chosen."""
+    """If a filter hides the first finding's frame, a report page opens at a later frame."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0

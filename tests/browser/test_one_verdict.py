@@ -93,5 +93,5 @@ def test_pages_begin_like_the_commands(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_all_pages_begin_like_show(window: Visit, tmp_path: Path) -> None:
-    """The report page of each rebuilt bug report begins with the first finding of `show`."""
+    """The report page of each recording in the tests begins with the first finding of `show`."""
     assert_all_agree(window, [*SHIPPED, *CONVERSATIONS], tmp_path / "page.html")

@@ -240,7 +240,7 @@ def test_numbers_in_the_detail_are_links_and_empty_tabs_are_hidden(opened: Visit
 def test_a_narrow_screen_has_text_below_the_timeline_only_with_links(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """On a narrow screen, a report page shows text below its timeline only if it has links."""
+    """On a narrow screen, a report page hides the text below its timeline, unless it has links."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -377,7 +377,10 @@ def test_headings_are_aligned_with_columns(window: Visit, tmp_path: Path, view: 
 def test_a_list_shows_whole_names_and_links_of_answers(
     window: Visit, tmp_path: Path, width: int
 ) -> None:
-    """The list of a report page shows times, whole methods and links even in narrow windows."""
+    """In a narrow window, the list of a report page still shows times and whole methods.
+
+    Each answer has a link to its request.
+    """
     window.page.set_viewport_size({"width": width, "height": 900})
     try:
         page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#view=list&seq=18").page

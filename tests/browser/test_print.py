@@ -118,7 +118,10 @@ def test_an_opened_call_is_printed_whole(window: Visit, long: Path) -> None:
 
 
 def test_the_table_of_turns_fits_on_paper(window: Visit, long: Path) -> None:
-    """On paper of A4, no part of a report page is cut at the right, and long texts are cut."""
+    """On A4 paper, no part of a report page is wider than the page.
+
+    Long texts in its tables are shortened.
+    """
     window.page.set_viewport_size({"width": 680, "height": 1000})
     try:
         window.open(long)

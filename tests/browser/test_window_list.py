@@ -140,7 +140,7 @@ def test_hits_in_all_recordings_are_links_to_their_frames(
 
 
 def test_a_search_is_stopped_by_escape(page: Page, shipped_window: LiveWindow) -> None:
-    """On the list of `web`, Escape ends the request of a running search, and keeps its hits."""
+    """On the list of `web`, Escape ends the request of a running search, and earlier hits stay."""
     opened(page, shipped_window)
     page.route("**/api/search?**", lambda _: None)  # it is never answered
     page.get_by_label("Search in all").fill("text")
@@ -155,7 +155,10 @@ def test_a_search_is_stopped_by_escape(page: Page, shipped_window: LiveWindow) -
 def test_two_ticked_recordings_are_compared_in_a_new_tab(
     page: Page, shipped_window: LiveWindow
 ) -> None:
-    """In `web`, the comparison of two chosen recordings opens in a new tab, where it works."""
+    """In the list of `web`, two ticked recordings can be compared on a page in a new tab.
+
+    A third tick removes the first one.
+    """
     opened(page, shipped_window)
     button = page.get_by_role("button", name="compare", exact=False).last
     expect(button).to_be_disabled()
@@ -281,7 +284,10 @@ def test_a_running_recording_comes_first_and_says_who_is_waited_for(
 
 
 def test_the_list_goes_on_after_a_restart_of_the_server(browser: Browser, tmp_path: Path) -> None:
-    """If its server ends, the list of `web` says so; after a restart it shows all changes."""
+    """If the server of `web` ends, its list shows that the connection is lost.
+
+    When the server runs again, the list shows all changes.
+    """
     directory, state = tmp_path / "recordings", tmp_path / "state"
     directory.mkdir()
     shutil.copy(DIRECTORY / "hello.db", directory)

@@ -111,7 +111,7 @@ class Chat:
 def test_no_row_of_a_fast_chat_is_lost_or_doubled(
     page: Page, live_window: LiveWindow, rate: int, seconds: int
 ) -> None:
-    """The live window shows each frame once, in order, while an agent sends chunks at a rate.
+    """While an agent sends many chunks per second, `web` shows each frame once and in order.
 
     After a minute, the page has grown by at most 40 B for each frame.
     """
@@ -184,7 +184,7 @@ def written(path: Path) -> Iterator[LogWriter]:
 def test_a_page_that_was_open_equals_a_new_page_and_the_report(
     page: Page, live_window: LiveWindow, visit: Visitor, tmp_path: Path
 ) -> None:
-    """A page of the live window that saw a chat grow has the data of its report, row by row."""
+    """A page of `web` that was open while a chat ran has the data of the chat's report page."""
     path = live_window.directory / "chat.db"
     steps = written(path)
     next(steps)
@@ -210,7 +210,7 @@ def test_a_page_that_was_open_equals_a_new_page_and_the_report(
 
 
 def test_a_page_survives_a_restart_of_its_server(page: Page, tmp_path: Path) -> None:
-    """A page of the live window goes on after a restart of `acp-proxy web`, without a second row.
+    """After a restart of `acp-proxy web`, an open page goes on and shows no row twice.
 
     The chosen frame stays chosen.
     """
@@ -237,7 +237,7 @@ def test_a_page_survives_a_restart_of_its_server(page: Page, tmp_path: Path) -> 
 def test_a_page_keeps_what_it_has_if_the_recording_is_deleted(
     page: Page, live_window: LiveWindow
 ) -> None:
-    """A page of the live window says that its recording was deleted, and keeps its rows."""
+    """If a recording is deleted, its open page in `web` says so and keeps its rows."""
     path = live_window.directory / "chat.db"
     assert len([*written(path)]) == 3
     page.goto(live_window.page("chat.db"))
@@ -249,7 +249,7 @@ def test_a_page_keeps_what_it_has_if_the_recording_is_deleted(
 
 
 def test_a_killed_recorder_ends_the_chat_of_a_page(page: Page, live_window: LiveWindow) -> None:
-    """A page of the live window shows all frames that a killed recorder has forwarded."""
+    """If a recorder is killed, the open page in `web` shows all frames that were forwarded."""
     path = live_window.directory / "chat.db"
     chat = Chat(path, 200, 1)
     page.goto(live_window.page("chat.db"))
@@ -321,7 +321,7 @@ def test_a_hang_is_seen_in_bar_title_icon_and_notification(
 
 
 def test_three_chats_in_three_tabs(browser: Browser, live_window: LiveWindow) -> None:
-    """Three pages of the live window show three growing recordings, each its own."""
+    """Three pages of `web` can show three growing recordings at the same time."""
     names = ("a.db", "b.db", "c.db")
     chats = [written(live_window.directory / name) for name in names]
     for steps in chats:

@@ -31,7 +31,7 @@ def test_no_example_violates_a_guarantee(name: str) -> None:
 
 @pytest.mark.parametrize("name", targets.NAMES)
 def test_a_target_has_seeds_of_its_size(name: str) -> None:
-    """Each fuzz target has a first input that is short enough for the target."""
+    """Each fuzz target has at least one seed input that is no longer than the target allows."""
     target = targets.target(name)
     assert target.name == name
     assert any(len(seed) <= target.longest for seed in target.seeds())

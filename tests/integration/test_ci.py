@@ -229,7 +229,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
 
 
 def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
-    """If the `agent` input of the GitHub action is not a command line, the action fails."""
+    """If the `agent` input of the GitHub action has an unclosed quote, the action fails."""
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log

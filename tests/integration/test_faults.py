@@ -494,7 +494,7 @@ def test_a_kill_of_the_proxy_loses_nothing(
 
 
 def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
-    """If a fault stalls the agent's output, a stop signal still ends the agent."""
+    """If a fault holds back all output of the agent, a stop signal still ends the agent."""
     conversation = record(ECHO, *faults("stall where=dir:to-client"))
     conversation.write(A)
     conversation.wait_for_rows("select 1 from events where kind = 'fault'")
@@ -504,7 +504,10 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(record: Recorder) -> None:
-    """A recorder does not wait for the answer to a dropped prompt before it ends the agent."""
+    """If a fault dropped the prompt and the client has left, a recorder ends the agent.
+
+    The recorder does not wait for an answer to the prompt.
+    """
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     conversation = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     conversation.write(request(1, "session/prompt"))

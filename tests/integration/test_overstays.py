@@ -37,7 +37,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """If a client has closed its output but still reads, a recorder delivers late output."""
+    """If a client has closed only its output, it still gets what the agent writes later."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0
@@ -48,7 +48,10 @@ def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
-    """If a client has left and no request is open, a recorder sends SIGTERM and then SIGKILL."""
+    """If a client has left and no request is open, a recorder sends the agent SIGTERM.
+
+    If the agent ignores the signal, the recorder sends SIGKILL.
+    """
     ignore = "" if obeys else "trap '' TERM; "
     conversation = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()

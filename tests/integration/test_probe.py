@@ -105,7 +105,7 @@ def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -
 
 
 def test_a_process_that_an_agent_leaves_behind_is_named(trials: Trials) -> None:
-    """`try --probe` ends a process that outlives its agent."""
+    """`try --probe` ends a process that outlives its agent, and names the process on stderr."""
     process = trials.start("--probe", "--timeout", "1", agent=shell("setsid sleep 600 >&- 2>&- &"))
     _, stderr = process.communicate()
     assert "the agent left a process running, which was ended: sleep 600" in stderr

@@ -327,7 +327,10 @@ def test_a_signal_after_the_end_changes_nothing(
 def test_invalid_lines_are_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If a client sends a line that is not JSON, a replay answers with an error and reports it."""
+    """If a client sends a line that is not JSON, a replay answers with an error.
+
+    The replay reports the line as a divergence.
+    """
     conversation = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
     received = conversation.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])

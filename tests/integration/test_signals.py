@@ -70,7 +70,7 @@ def test_the_recording_says_who_sent_a_signal(installed: Recorder, is_client: bo
 
 
 def test_a_client_can_say_that_it_gave_up(record: Recorder) -> None:
-    """If a client sends SIGALRM, its recorder ends the agent and records that it gave up."""
+    """If a client sends SIGALRM, its recorder ends the agent, and notes that the client gave up."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     conversation.process.send_signal(signal.SIGALRM)

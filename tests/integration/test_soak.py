@@ -62,7 +62,7 @@ def test_thousands_of_random_streams(
 
 
 def test_a_gigabyte_of_noise(installed: Recorder, tmp_path: Path) -> None:
-    """In one run, a recorder passes a gigabyte of random bytes on to the client."""
+    """A recorder passes a gigabyte of random bytes on to the client unchanged."""
     chance = random.Random(1)
     block = chance.randbytes(64 << 20)
     sent = tmp_path / "sent"

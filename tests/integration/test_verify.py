@@ -178,7 +178,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """With `apart` for `tool_call_update` in its rules, `verify` accepts them in any order."""
+    """With the rule `apart = ["tool_call_update"]`, `verify` accepts these updates in any order."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to ignore these differences: `acp-proxy diff --learn " in result.stderr
@@ -222,7 +222,7 @@ def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
-    """If an agent never stops writing, `verify` ends the agent and reports this."""
+    """If an agent never stops writing, `verify` ends the agent and reports a stall."""
     result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=2")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
     assert "the run was not over after 2 s, the limit of --timeout" in result.stdout
@@ -231,7 +231,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_lines_that_are_not_json_are_differences(verify: Verifier) -> None:
-    """If an agent prints lines that are not JSON, `verify` exits with 1 and reports them."""
+    """If an agent prints lines that are not JSON, `verify` reports them as differences."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -488,7 +488,7 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 def test_an_agent_has_time_to_end(
     verify: Verifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After its last message, `verify` gives the agent time to end, and compares late output."""
+    """After its last message, `verify` lets the agent end by itself, and compares late output."""
     monkeypatch.setattr("acp_proxy.playback.verify.verify_requests._SETTLE_NS", 10**8)
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()

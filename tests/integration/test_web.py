@@ -140,7 +140,7 @@ def test_only_this_machine_can_connect(window: RunningWindow) -> None:
 
 
 def test_pages_are_the_same_without_data(window: RunningWindow, home: Path) -> None:
-    """`web` sends the same bytes for each page URL, without any data of recordings or the token."""
+    """All pages of `web` have the same bytes, without recorded data and without the token."""
     pages = [window.get(path, None).body for path in ("/", "/r/x.db", "/r/no-such", "/r/a/../b")]
     assert len({*pages}) == 1
     for secret in (window.token, str(home), "x.db"):
@@ -257,7 +257,7 @@ def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow) -> Non
 
 @needs_proc
 def test_closed_tabs_leave_nothing_behind(window: RunningWindow) -> None:
-    """If tabs are closed after streams or bad requests, the server of `web` closes their files."""
+    """If browser tabs are closed, the server of `web` closes the files that it opened for them."""
     files = Path(f"/proc/{window.process.pid}/fd")
 
     def open_some() -> int:
@@ -363,7 +363,7 @@ def test_a_restart_keeps_port_and_token(fork_server: ForkServer, tmp_path: Path)
 
 @needs_proc
 def test_the_browser_gets_a_private_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """`web` opens the browser on a private file with the URL, so no process shows the token."""
+    """`web` gives the browser a private file with its URL, so the token is in no command line."""
     (tmp_path / "recordings").mkdir()
     browser = tmp_path / "browser"
     browser.write_text('#!/bin/sh\ntr "\\0" "\\n" < /proc/$$/cmdline > "$HOME/opened"\n')

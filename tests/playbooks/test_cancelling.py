@@ -43,7 +43,7 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """If a client cancels a turn before its prompt, a replay reports an unrecorded cancel."""
+    """If a client cancels a turn before its prompt, a replay reports the cancel as unrecorded."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
@@ -85,7 +85,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
 
 
 def test_a_second_cancellation_is_exhausted(record: Record) -> None:
-    """If a client cancels a turn twice, a replay reports the second cancel."""
+    """If a client cancels a turn twice, a replay reports the second cancel as a divergence."""
     live = begun(record, CANCELLED)
     live.send(5, 8)
     live.check("""
@@ -95,7 +95,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
-    """If the recorded client cancelled and the live client does not, a replay reports this."""
+    """If the live client leaves without a recorded cancel, a replay reports the missing cancel."""
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
@@ -177,14 +177,14 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) ->
 
 
 def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
-    """If a client sends `$/cancel_request` twice, a replay reports the second one."""
+    """If a client sends `$/cancel_request` twice, the second one is a divergence in a replay."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
     assert live.mismatches == ["exhausted primary in connection 7"]
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
-    """A replay reports a `$/cancel_request` for a request that is not open."""
+    """A `$/cancel_request` for a request that is not open is a divergence in a replay."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}

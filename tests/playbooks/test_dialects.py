@@ -44,7 +44,7 @@ DRAFT = """
 
 
 def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of v2, a prompt is answered immediately, and updates follow."""
+    """In v2, a replay answers a prompt immediately, and sends the turn's updates afterwards."""
     live = record(V2).replay()
     live.check("""
         1-14
@@ -55,7 +55,7 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """If a client logs in by another method, a replay counts later divergences as consequences."""
+    """If a client logs in by another method, a replay calls all later divergences consequences."""
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -64,7 +64,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of the 1.0 draft, file requests belong to the open turn's session."""
+    """In a replay of the 1.0 draft, a file request belongs to the session whose turn is open."""
     live = record(DRAFT).replay()
     live.check("""
         1-15

@@ -123,7 +123,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
 
 
 def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
-    """If a client calls a method that was not recorded, a replay reports the call as unmatched."""
+    """If a client calls a method that was not recorded, a replay refuses and reports the call."""
     live = begun(record)
     live.check("""
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -175,7 +175,7 @@ def test_an_unrecorded_session_id_is_refused(record: Record) -> None:
 
 
 def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
-    """After an unexpected notification, the session of a replay continues."""
+    """A replay reports an unexpected notification, but the session of this message continues."""
     live = begun(record)
     live.check("""
         -> _x/typing {"sessionId": "s"}
@@ -398,7 +398,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """If a client sends a response that answers no open request, a replay reports this."""
+    """If a client's response answers no open request, a replay reports the response as unknown."""
     live = begun(record)
     live.check("""
         -> #99 result {}

@@ -104,7 +104,7 @@ def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
 
 
 def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -> None:
-    """If an optional request never came, a replay reports this at its end."""
+    """If an optional request never came, the report of a replay names the missing request."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
@@ -140,7 +140,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> 
 
 
 def test_an_unanswered_request_is_reported(record: Record) -> None:
-    """If a client's request has no recorded answer, a replay leaves it open and reports this."""
+    """If a client's request has no recorded answer, a replay notes this, but does not diverge."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -168,7 +168,10 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 @pytest.mark.parametrize("order", list(Order))
 def test_an_early_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """If a client leaves before an optional request, a replay notes this, but does not diverge."""
+    """If a client leaves before an optional request, a replay notes the request as missing.
+
+    The replay does not diverge.
+    """
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -183,7 +186,7 @@ def test_an_early_end_does_not_change_the_verdict(record: Record, order: Order) 
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """At the end of its input, a replay of an incomplete recording waits for no further message."""
+    """If the client leaves early, a replay of an incomplete recording is called incomplete."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

@@ -39,7 +39,7 @@ def test_noop_lets_everything_pass() -> None:
 
 
 def test_latency_keeps_the_order() -> None:
-    """If a fault delays a frame, the frames behind it wait too."""
+    """If a fault delays a frame, later frames in the same direction wait, too."""
     check(
         ["latency latency_ms=500 where=kind:response"],
         f"""
@@ -148,7 +148,7 @@ def test_reorder_lets_later_frames_go_first() -> None:
 
 
 def test_reorder_of_everything_does_not_hold_for_ever() -> None:
-    """If the fault `reorder` matches every frame, it sends each frame when the next one comes."""
+    """If the fault `reorder` matches every frame, each frame is sent when the next frame comes."""
     check(
         ["reorder"],
         """
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """After the fault `stall`, no other fault rule can add a line to the stalled direction."""
+    """After the fault `stall`, no fault rule adds a line to the stalled direction."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -633,7 +633,7 @@ def test_what_happens_beside_a_frame_happens_once() -> None:
 
 
 def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
-    """A later rule of a fault plan does not drop a line that an earlier rule added."""
+    """If a fault rule adds a line, a later `drop` rule of the plan does not drop this line."""
     check(
         ["stray-stdout text=stray", "drop"],
         r"""

@@ -70,7 +70,7 @@ OLDEST_MCP = """
 def test_the_order_option_changes_nothing_for_joined_sessions(
     record: Record, transcript: str
 ) -> None:
-    """If no request opened a second session, a replay sends the same with each `--order`."""
+    """If no request opened a second session, `--order` does not change what a replay sends."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -84,7 +84,7 @@ def test_the_order_option_changes_nothing_for_joined_sessions(
 
 
 def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> None:
-    """A replay sends the announcement of a child session before the frames of that session."""
+    """A replay sends the announcement of a child session before the frames of the child session."""
     record(f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -113,7 +113,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """If a session was never announced, a replay sends its frames in the recorded order."""
+    """A replay sends the frames of a session that was never announced in the recorded order."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}

@@ -116,7 +116,10 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """If a client swaps two sessions that were equal so far, a replay swaps the sessions too."""
+    """If a client uses two sessions in swapped roles, a replay plays each in its new role.
+
+    The messages of the two sessions must have been equal so far.
+    """
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -129,7 +132,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
-    """A replay also swaps two equal sessions if the client works in a different directory."""
+    """A replay lets two equal sessions change roles even if the client works in a new directory."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
@@ -141,7 +144,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """If two sessions already had different messages, a replay refuses to swap them."""
+    """If two sessions already had different messages, a replay does not let them change roles."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -214,7 +217,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """In a replay, a response to an id that two open requests share answers the older request."""
+    """If two open requests have one id, a client's response with this id answers the older one."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -262,7 +265,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """If one of two requests that were open together is missing, a replay waits a second for it."""
+    """A replay answers in the recorded order if a late request comes within a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -277,7 +280,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """If an optional request is missing, a replay delays later responses by one second."""
+    """If an optional request is missing, a replay sends later responses after one second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -297,7 +300,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
 
 
 def test_recorded_order_passes_optional_requests(record: Record) -> None:
-    """`replay --order recorded` waits a second for an optional request."""
+    """`replay --order recorded` goes on after a second without a missing optional request."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1

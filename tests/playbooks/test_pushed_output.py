@@ -55,7 +55,7 @@ def until(record: Record, text: str, **options: bool) -> Live:
 
 
 def test_pushed_output_is_answered_in_the_recorded_order(record: Record) -> None:
-    """In the 1.0 draft, a replay answers pushed terminal output in order, whatever its text is."""
+    """In the 1.0 draft, a replay answers pushed terminal output in order, whatever its text."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}

@@ -82,7 +82,10 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
 
 
 def test_injected_frames_are_sent_and_not_awaited(record: Record) -> None:
-    """If a fault injected recorded frames, a replay sends the agent's and awaits no client's."""
+    """A replay sends a frame that a fault injected in the agent's name.
+
+    It does not wait for a message that a fault injected in the client's name.
+    """
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'

@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """If a client changes a secret during a replay, the replay reports a divergence."""
+    """If a client replaces a secret that it sent before by a different one, a replay diverges."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """If a replay learns a secret late, its report masks the secret in earlier lines too."""
+    """The report of a replay masks a secret even in lines that came before the secret was known."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """A replay of several recordings chooses by the prompt, not by the session id."""
+    """Of several recordings, a replay chooses one by the client's prompt, not by a session id."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -107,7 +107,7 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """If the first answers of several recordings differ, a replay plays the first recording."""
+    """If answers before the prompt differ in more than ids, a replay plays the first recording."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_comes_after_it(
     record: Record, late: int, prompt: str
 ) -> None:
-    """A replay of several recordings sends an update after the prompt, if some recordings do."""
+    """If an update follows the prompt in one of several recordings, it does so in a replay, too."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -175,7 +175,7 @@ def test_an_update_that_raced_with_the_prompt_comes_after_it(
 
 
 def test_a_different_update_chooses_the_first(record: Record) -> None:
-    """If the updates before the prompt differ, a replay of several recordings plays the first."""
+    """If updates before the prompt differ among recordings, a replay plays the first recording."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -186,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """While a replay could play several recordings, it is as slow as the slowest of them."""
+    """Before a replay has chosen a recording, it is as slow as the slowest of its recordings."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -245,7 +245,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """After an invalid line, a replay of several recordings still chooses by the prompt."""
+    """After an invalid line, a replay of several recordings still chooses one by the prompt."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

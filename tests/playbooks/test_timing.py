@@ -55,12 +55,12 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """With recorded timing, the gaps between a replay's frames are exact."""
+    """With each `--timing` and `--idle-cap`, a replay sends its frames exactly at the set times."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """With recorded timing, a replay keeps the gaps even if the client sends everything at once."""
+    """With `--timing recorded`, a replay repeats gaps of the agent, but no time the client took."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]

@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """If a request matches two recorded ones, a replay chooses the one with the same directory."""
+    """If a request matches two recorded ones, a replay chooses the one with an equal directory."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -343,7 +343,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
 
 
 def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
-    """If a message of the client is nested too deeply, a replay still answers it."""
+    """If a message of the client is nested too deeply, a replay refuses it and goes on."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
     live.send(3)

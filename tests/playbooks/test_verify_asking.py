@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:
-    """If a fault changed a recorded request of the agent, `verify` still answers it."""
+    """If a fault changed a request of the recorded agent, `verify` answers the original request."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
     live = verify(recorded).check(STARTED)
@@ -135,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """If a request has other params than recorded, `verify` reports it as unmatched."""
+    """If a request has params that were never recorded, `verify` does not call it repeated."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -229,7 +229,10 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """`verify` replaces the directory in a path once, even if the live directory contains it."""
+    """`verify` replaces a recorded directory in a path only once.
+
+    This holds even if the live directory contains the name of the recorded one.
+    """
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})

@@ -77,7 +77,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
 
 
 def test_updates_after_a_batch_with_an_answer_are_awaited(record: Record) -> None:
-    """After a JSON-RPC batch with an answer of the agent, `verify` waits for later updates."""
+    """If an agent answers in a JSON-RPC batch, `verify` waits for the updates after the batch."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
     recorded = record(f"""

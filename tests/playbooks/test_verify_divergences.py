@@ -154,7 +154,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
 
 
 def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
-    """If an agent closes its output before it has answered a request, `verify` reports this."""
+    """If an agent closes its output before it has answered a request, `verify` fails."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.mismatches == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
@@ -195,7 +195,7 @@ def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) 
 
 
 def test_an_additional_answer_is_reported(record: Record) -> None:
-    """If an agent answers a request twice, `verify` reports the second answer."""
+    """If an agent answers a request twice, `verify` reports the second answer as a divergence."""
     live = verify(record(CONVERSATION)).check("""
         1-3
         <- #0 result {"protocolVersion": 2}
@@ -259,7 +259,7 @@ def test_endless_output_is_a_flood(record: Record) -> None:
 
 
 def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
-    """`verify` ends its run if the agent sends an endless line."""
+    """If the agent sends an endless line, `verify` ends its run because of a flood, not a stall."""
     live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):

@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """If requests were open at the same time in the recording, `verify` sends them together."""
+    """If requests were open together in the recording, `verify` sends all before any answer."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -181,7 +181,7 @@ def test_fewer_requests_for_output_do_not_stop_verify(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """If an answer was recorded after other messages, `verify` waits only briefly for these."""
+    """If other messages do not come, `verify` answers a request of the agent after a second."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """With `--order recorded`, `verify` also waits for messages of other sessions."""
+    """With `--order recorded`, `verify` sends a message after all earlier ones of all sessions."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}

@@ -182,7 +182,10 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """If the recorded client chose an option that was not offered, `verify` chooses it too."""
+    """If the recorded client chose an option that was never offered, `verify` chooses it, too.
+
+    If the live agent offers an option with this id, `verify` does not choose it.
+    """
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -196,7 +199,7 @@ def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
 
 
 def test_options_decide_among_equal_requests(record: Record) -> None:
-    """`verify` distinguishes equal permission requests by their options."""
+    """If permission requests differ only in options, `verify` gives each its recorded answer."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""

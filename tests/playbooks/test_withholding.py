@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """If a replay withholds an extension request, the client may omit other extension requests."""
+    """If a replay withholds an extension request, the client may omit later extension requests."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}

@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_added_words_are_found(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """If words are added one by one to the search for secrets, every search finds all of them."""
+    """If words are added one by one to the search for secrets, each later search finds them all."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -73,7 +73,7 @@ def test_the_leftmost_of_overlapping_secrets_is_replaced(
 
 @given(VALUES, st.data())
 def test_pieces_of_later_secrets_are_found(values: list[str], data: st.DataObject) -> None:
-    """If secrets become known one after the other, masking finds pieces of all of them."""
+    """If secrets become known one after the other, masking finds pieces of each known secret."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

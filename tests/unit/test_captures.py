@@ -134,7 +134,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """The tests' player of a captured agent that was killed sends its bytes and dies likewise."""
+    """The tests' player of a captured agent that was killed sends its bytes and dies by SIGKILL."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(

@@ -125,7 +125,10 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
-    """For recordings rebuilt from bug reports, the findings of `show` get the required points."""
+    """In recordings rebuilt from bug reports, the findings of `show` score a minimum of points.
+
+    Points are given for the right frames and the right culprit.
+    """
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]

@@ -155,7 +155,7 @@ def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> No
 
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
-    """If a pipe has the name of a recording or of its log, commands report it, unopened."""
+    """If a pipe is in the place of a recording or its log, commands name it, but do not open it."""
     with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")
@@ -173,7 +173,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
 def test_only_plain_files_are_opened(
     tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
 ) -> None:
-    """`open_plain` opens plain files and links to plain files, and refuses pipes and devices."""
+    """acp-proxy opens plain files and links to plain files, and refuses pipes and devices."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
     assert kind_of(path) == kind

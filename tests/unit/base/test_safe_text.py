@@ -24,17 +24,17 @@ from tests.support.cases import each_case
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """The function `visible` escapes invisible characters, but keeps the joiners of emoji."""
+    """acp-proxy prints invisible characters as escapes, except for the joiners of emoji."""
     assert visible(text) == shown
 
 
 @given(st.text())
 def test_nothing_commands_a_terminal(text: str) -> None:
-    """The function `visible` leaves no control character in any text, so text is safe to print."""
+    """Any text that acp-proxy makes safe to print has no control characters left."""
     assert visible(text).replace("\u200d", "").isprintable()
 
 
 def test_a_long_line_is_cut() -> None:
-    """The function `plain` makes any text one line of limited length; tabs become spaces."""
+    """A recorded text that acp-proxy quotes is one line of limited length, without tabs."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE

@@ -201,7 +201,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a system without file locks, `open_log` reports every capture log as missing."""
+    """On a system without file locks, acp-proxy treats each capture log as missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -259,7 +259,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """The function `system.flags` ignores flags for `open` that the operating system lacks."""
+    """If a system lacks a flag of `open` or a signal, acp-proxy works without it."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)
@@ -268,7 +268,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The function `system.is_readable` returns True only if a file descriptor has data."""
+    """acp-proxy takes a file descriptor as readable only if it has data and the system can tell."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

@@ -20,7 +20,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """All pieces that `word_diff` returns for a text, joined, are the whole text."""
+    """If `diff` divides two texts into equal and changed pieces, no character is lost."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -53,12 +53,12 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     ],
 )
 def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
-    """`word_diff` divides two texts into equal, removed and added pieces, word by word."""
+    """`diff` divides two texts, word by word, into equal, removed and added pieces."""
     assert word_diff(a, b) == pieces
 
 
 def test_words_around_a_change_are_enough() -> None:
-    """In an excerpt of a `word_diff`, some whole words stand on both sides of each change."""
+    """If `diff` shortens a long text, some whole words stay on both sides of each change."""
     a = f"{'before ' * 50}old {'between ' * 50}gone{' after' * 50}"
     b = a.replace("old", "new").replace("gone", "here")
     first, second = excerpts(word_diff(a, b))
@@ -73,20 +73,20 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """If two changes of a `word_diff` are close together, a single excerpt shows both."""
+    """If two changes in a text are close together, `diff` shows both in one excerpt."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """An excerpt of a `word_diff` has at most 40 characters of text without spaces on a side."""
+    """Beside a change, `diff` shows at most 40 characters of a text that has no spaces."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
-    """If two very long texts differ in two distant lines, `word_diff` returns two changes."""
+    """If two very long texts differ in two distant lines, `diff` shows two separate changes."""
     lines = [f"line {number} says what no other line says" for number in range(20_000)]
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
@@ -99,7 +99,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """If two lines have too many words to compare, `word_diff` returns a single change."""
+    """If two lines have too many words to compare, `diff` shows the difference as one change."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [
@@ -111,7 +111,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """The function `unified` returns the same diff as Python's difflib, without the header."""
+    """The diff of an edit in commands equals that of Python's difflib, without the header."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
@@ -119,6 +119,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """The function `unified` returns an empty diff for two equal texts."""
+    """If an edit changes nothing, commands show no lines as its diff."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

@@ -34,5 +34,5 @@ def test_recent_times_are_relative(
 
 
 def test_only_one_is_singular() -> None:
-    """`counted` writes a noun in the singular after 1, and in the plural after other numbers."""
+    """Commands write a noun in the singular after 1, and in the plural after other numbers."""
     assert [counted(number, "frame") for number in range(3)] == ["0 frames", "1 frame", "2 frames"]

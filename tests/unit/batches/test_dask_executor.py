@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """The reply of a Dask worker is read as the verdict on the recording that it was sent."""
+    """The reply of a Dask worker to a job is read as the verdict on the job's recording."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """A command on many recordings sends a Dask cluster at most two for each of its threads."""
+    """For each thread of a Dask cluster, a batch sends at most two recordings at the same time."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come

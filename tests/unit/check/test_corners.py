@@ -43,7 +43,7 @@ def corners(path: Path) -> Iterator[tuple[str, list[str], dict[str, str]]]:
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")), ids=lambda path: path.stem)
 def test_what_stands_below_a_message_is_found(path: Path) -> None:
-    """`check` reports exactly the findings noted below each corner case in the tests' data."""
+    """For each corner case in the tests' data, `check` has exactly the findings noted below it."""
     for name, lines, settings in corners(path):
         after = settings["after"].replace("nothing", "")
         only = None if settings["only"] == "all" else settings["only"]
@@ -104,7 +104,7 @@ def test_texts_that_ask_for_secrets_are_recognized(name: str, is_secret: bool) -
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """Items of a wrong JSON type in a list of modes break no rule of `check` about modes."""
+    """If items in a list of modes have a wrong JSON type, the rules of `check` about modes hold."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """If a tool call is announced again, `check` names the announcement just before, too."""
+    """If a tool call is announced again, the finding of `check` names the previous announcement."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'

@@ -166,7 +166,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If a member of a message is null in place of its default, the schema check reports `NULL`."""
+    """If a null stands in place of a default, the schema check does not call it a wrong type."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -208,7 +208,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If the member that names a JSON object's kind is missing, the schema check reports this."""
+    """If a JSON object lacks the member that names its kind, the schema check names the member."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -359,7 +359,7 @@ def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """In v2, the schema check accepts names that begin with `_`, and lists the names."""
+    """In v2, the schema check accepts names that begin with `_`, but lists them as undefined."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)

@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """The tests' table of claims covers each kind of data that an imported log may lack."""
+    """For each kind of data that an import may lack, the tests have statements that need it."""
     assert set(CLAIMS) == set(LOST)
 
 

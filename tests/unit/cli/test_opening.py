@@ -125,7 +125,10 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """If a newer recording has ended, `log --follow latest` follows the running one and says so."""
+    """If a newer recording has ended, `log --follow latest` follows the running one.
+
+    A note on stderr names both.
+    """
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [

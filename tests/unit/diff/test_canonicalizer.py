@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """If two keys of a JSON object are different directories or ids, `diff` keeps them apart."""
+    """If two keys of a JSON object are ids or directories, `diff` compares each key's value."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls, even if a rule sets their updates apart."""
+    """`diff` ignores the order of parallel tool calls, even with the rule `apart` for updates."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """`diff` ignores a changed session directory in texts even if the agent lists 300 of them."""
+    """`diff` ignores changed session directories in texts even if the agent lists 300 of them."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """If sessions of A and B have 900 different directories, `diff` ignores the differences."""
+    """`diff` ignores changed session directories even if A and B have 900 of them each."""
 
     def run(number: int) -> Run:
         made = Run(number)

@@ -146,7 +146,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` reads `record` in settings even if a variable such as ACP_PROXY_GRACE is wrong."""
+    """`doctor` reads a `record` command in settings even if ACP_PROXY_GRACE has a wrong value."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 

@@ -219,7 +219,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """If a line is invalid JSON, `log --seq` unfolds no texts from the line."""
+    """If a line is invalid JSON, `log --seq` repeats no texts of several lines below it."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [

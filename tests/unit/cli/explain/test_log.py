@@ -237,7 +237,7 @@ def test_one_event_in_full(story: Path) -> None:
 
 @pytest.mark.parametrize("number", ["24", "9223372036854775808", "99999999999999999999999"])
 def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
-    """If a frame number does not exist, `log --seq` reports this."""
+    """If a frame number does not exist, the error of `log --seq` names the last frame number."""
     answer = complaint("inspect", "log", "--seq", number, story)
     assert answer == f"no frame or event {number} in {story}; the last one is 23"
     assert complaint("inspect", "log", "--around", number, story) == answer
@@ -252,7 +252,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """`log --around` is refused together with `--seq`, `--follow` or `--lines`."""
+    """`log --around` cannot be combined with `--seq`, `--follow` or `--lines`."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "--around cannot be combined with --seq, --lines or --follow"
     )

@@ -285,7 +285,7 @@ def test_a_running_recording_that_waits_has_no_problem(
 def test_a_running_recording_never_only_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If nothing is open in a running recording, the first line of `show` says so."""
+    """If nothing is open in a running recording, the first line of `show` has "nothing is open"."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         now = ORIGIN_NS + recorder.t_ns

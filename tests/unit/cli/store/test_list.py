@@ -160,7 +160,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """If `verify` made a recording, `list` says so."""
+    """`list` marks a recording that was made by `verify`."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
