@@ -169,7 +169,7 @@ def test_the_detail_is_about_a_frame_that_the_filter_shows(window: Visit, tmp_pa
 
 
 def test_every_explained_filter_is_one(window: Visit, tmp_path: Path) -> None:
-    """The help of a report page explains each filter key, by valid filters only."""
+    """The help of a report page has a valid example for each filter key, and no invalid one."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path))
     explained = page.page.locator(".help code").all_text_contents()
     for term in explained:

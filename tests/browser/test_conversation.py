@@ -252,7 +252,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
 
 
 def test_a_step_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """On a report page, a click on a step selects its frame, and the key j selects the next one."""
+    """On a report page, a click on a step selects its frame, and the key j the frame after it."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")
@@ -309,7 +309,7 @@ def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None
 
 
 def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
-    """A report page draws PNG, JPEG, GIF and WebP images."""
+    """A report page draws PNG, JPEG, GIF and WebP images even if their declared type is wrong."""
     real = [data for data, *_ in SHOWN.values()][:1] + [
         SHOWN[name][0] for name in ("a GIF", "a JPEG", "a WebP without loss")
     ]
@@ -335,7 +335,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
-    """On a report page, hostile texts of a recording are shown as text, and no image does harm."""
+    """A report page shows hostile texts as text, and hostile images load and run nothing."""
     window = visit.window()
     window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
     page = window.open(hostile_report)

@@ -140,7 +140,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> None:
-    """If the chosen frame is in the first row of a view, a report page opens without scrolling."""
+    """If the chosen frame is in the first row of a view, the view opens at its top."""
     window.open(path, f"#view={view}&seq=4")
     window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
     assert window.ask(SCROLLED, view) == 0
@@ -196,7 +196,7 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
 def test_a_conversation_opens_at_its_top(
     visit: Visitor, tmp_path: Path, name: str, height: int
 ) -> None:
-    """If a report page can show the chosen step without scrolling, the page opens at its top."""
+    """If the first step of a conversation is chosen, a report page opens at the top."""
     size = {"width": 1440, "height": height}
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
     page.page.locator(".flow [aria-current]").wait_for()

@@ -294,7 +294,7 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    """A report page says that a permission request was answered too fast for a person."""
+    """If a permission request was answered too fast for a person, a report page says so."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words

@@ -93,7 +93,7 @@ def test_a_long_print_is_cut_and_says_so(window: Visit, long: Path) -> None:
 
 
 def test_a_filter_changes_what_is_printed(window: Visit, long: Path) -> None:
-    """A printed report page contains the lines that match the filter, and shows the filter."""
+    """A printed report page with a filter names the filter, and counts the lines that match it."""
     page = window.open(long, "#f=turn:29").page
     page.wait_for_function("() => acpReport.state.applied.text === 'turn:29'")
     page.locator(".view-conversation >> text=number 28").wait_for()

@@ -139,7 +139,7 @@ def test_an_agent_that_cannot_start(
     code: int,
     complaint: str,
 ) -> None:
-    """If an agent cannot start, `record` exits with 127 or 126."""
+    """If an agent cannot start, `record` exits with 127 for a missing file, and else with 126."""
     program = tmp_path / name
     if mode is not None:
         program.write_text(content)

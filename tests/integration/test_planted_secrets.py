@@ -319,7 +319,7 @@ def test_no_command_shows_a_secret_of_a_live_recording(
 def test_no_command_shows_a_secret_in_a_recorded_fault(
     record: Callable[..., Recorded], level: str
 ) -> None:
-    """If a fault changed a recorded line, `show` and `log` mask its secrets before and after it."""
+    """If a fault changed a recorded line, `show` and `log` mask secrets in its old and new form."""
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()

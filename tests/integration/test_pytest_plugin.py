@@ -442,7 +442,7 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """With the pytest setting `once`, the first run of a test records the agent."""
+    """With the pytest setting `once`, a test records the agent only if it has no recording yet."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)

@@ -294,7 +294,7 @@ def test_keep_deletes_old_recordings_at_the_start(
 
 
 def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If `record --keep` fails, the agent still starts."""
+    """If `record --keep` has a wrong value, the agent still starts, and nothing is deleted."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     age(record_conversation(directory / "old.db"), 10)

@@ -224,7 +224,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """A stop signal ends a replay with 0 if everything was sent, and otherwise with 1."""
+    """On a stop signal, a replay exits with 0 if everything was sent, and otherwise with 1."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):

@@ -280,7 +280,7 @@ def test_an_agent_that_cannot_start_gives_127(trials: Trials) -> None:
 
 
 def test_ctrl_c_cancels_the_turn_and_then_ends(trials: Trials) -> None:
-    """Ctrl-C in `try` cancels the running turn; before the first turn it ends `try` with 130."""
+    """Ctrl-C in `try` cancels the running turn; before the first turn, `try` exits with 130."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGINT)

@@ -237,7 +237,7 @@ def test_an_odd_request_harms_nobody(window: RunningWindow, request_text: str) -
 
 
 def test_the_list_of_recordings_is_a_stream(window: RunningWindow) -> None:
-    """`web` sends its list of recordings as a stream of JSON lines; the first line has them all."""
+    """`web` sends its list as a stream of JSON lines; the first line has all recordings."""
     with window.stream("/api/recordings") as lines:
         first = json.loads(lines.readline())
     assert [entry["name"] for entry in first["recordings"]] == ["x.db"]
@@ -346,7 +346,7 @@ def test_another_program_on_the_port_learns_nothing(
 
 
 def test_a_restart_keeps_port_and_token(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If `web` is started again, it has the same port and token; another port has a new token."""
+    """If `web` is started again, it has the same port and token; a new port has a new token."""
     (tmp_path / "recordings").mkdir()
     urls: list[Any] = []
     for _ in range(2):

@@ -168,7 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """A replay grants and reports a `$/cancel_request` that was not recorded."""
+    """A replay obeys a `$/cancel_request` that was not recorded, and reports a divergence."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')

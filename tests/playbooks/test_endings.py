@@ -140,7 +140,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> 
 
 
 def test_an_unanswered_request_is_reported(record: Record) -> None:
-    """If a client's request has no recorded answer, a replay notes this, but does not diverge."""
+    """If a request has no recorded answer, a replay leaves it open and notes this in its report."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -186,7 +186,7 @@ def test_an_early_end_does_not_change_the_verdict(record: Record, order: Order) 
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """If the client leaves early, a replay of an incomplete recording is called incomplete."""
+    """If the client leaves, a replay of an incomplete recording has the verdict `incomplete`."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

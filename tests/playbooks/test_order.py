@@ -280,7 +280,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """If an optional request is missing, a replay sends later responses after one second."""
+    """If an optional request is missing, a replay delays later responses by one second only."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -300,7 +300,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
 
 
 def test_recorded_order_passes_optional_requests(record: Record) -> None:
-    """`replay --order recorded` goes on after a second without a missing optional request."""
+    """`replay --order recorded` waits only a second for a missing optional request."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1

@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_comes_after_it(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If an update follows the prompt in one of several recordings, it does so in a replay, too."""
+    """If one of several recordings has an update only after the prompt, a replay delays it, too."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))

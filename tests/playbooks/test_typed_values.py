@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """In its frames, a replay replaces the client's recorded ids by the live ids."""
+    """In the frames that a replay sends, it replaces ids that the client chose by the live ids."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""

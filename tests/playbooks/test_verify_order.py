@@ -181,7 +181,7 @@ def test_fewer_requests_for_output_do_not_stop_verify(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """If other messages do not come, `verify` answers a request of the agent after a second."""
+    """If a message recorded before an answer is missing, `verify` answers one second later."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}

@@ -52,7 +52,7 @@ def test_every_format_has_a_writer() -> None:
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
 def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
-    """If `import` reads a log in pieces of any size, it finds the same messages."""
+    """If `import` reads a log in pieces of any size, it finds all messages of the log."""
     writer = WRITERS[name]
     conversation = [
         entry for entry in conversation if entry.stream is not STDERR or writer.has_stderr

@@ -26,7 +26,7 @@ def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
 def test_compiled_rules_ignore_what_one_rule_ignores(
     drawn: list[tuple[list[str], bool]], way: list[str]
 ) -> None:
-    """`diff` ignores or renames a value exactly if one of its rules is about the value's place."""
+    """`diff` ignores a value exactly if a rule ignores the value or a member around it."""
     rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:

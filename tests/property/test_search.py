@@ -100,7 +100,7 @@ def test_a_regular_expression_is_found_exactly_where_it_matches(
 def test_the_size_of_the_search_window_does_not_matter(
     pieces: list[str], needle: str, full: int
 ) -> None:
-    """`search` finds the same frames with a search window of any size."""
+    """`search` finds the same frames, however much text it keeps in memory at a time."""
     pattern = Pattern(needle, ignore_case=True)
     frames = [chunk(n, text, [0]) for n, text in enumerate(pieces, 1)]
     searcher = Searcher(pattern)

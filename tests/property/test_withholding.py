@@ -57,7 +57,7 @@ def withholding(*, parses: bool) -> Withholding:
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
 def test_any_line_is_withheld_as_if_parsed(wrap: str, parts: list[str]) -> None:
-    """Whether a replay withholds a line is the same with its fast check and its full check."""
+    """The quick check of a replay withholds the same lines as the check of the parsed message."""
     text = "".join(parts)
     line = wrap.format(*[text] * wrap.count("{}")).encode()
     wire = Wire(line, "\n", 0, "notification", None)

@@ -159,7 +159,7 @@ def test_an_export_replaces_nothing(tmp_path: Path, tour: api.OpenRecording) -> 
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """If an export by the Python API fails, since the recording was closed, no file remains."""
+    """If an export by the Python API fails because the recording was closed, no file remains."""
     recording = acp_proxy.open(TOUR)
     recording.close()
     with pytest.raises(Exception, match="closed"):

@@ -126,7 +126,7 @@ def test_the_rest_can_be_imported_without_the_command_line() -> None:
 
 
 def test_only_the_window_needs_a_web_server() -> None:
-    """Only `web` imports the packages of its server, and the command imports them when it runs."""
+    """Only `web` imports the packages of its server, and only when the command is run."""
     packages = {"anyio", "h11", "h2", "hypercorn", "starlette", "wsproto"}
     for path in PACKAGE.rglob("*.py"):
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}

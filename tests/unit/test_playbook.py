@@ -49,7 +49,7 @@ def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
 
 
 def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
-    """A test scenario of a replay fails if a frame that it expects is missing or is another."""
+    """A test scenario of a replay fails if a frame that it expects is missing or different."""
     for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
         with pytest.raises(AssertionError):
             recorded.replay().check(wrong)

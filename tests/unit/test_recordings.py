@@ -67,7 +67,7 @@ def test_each_is_complete(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)
 def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests' `sick_agent` sends the bytes of each shipped recording with an error again."""
+    """The tests' `sick_agent` can send again every byte of each shipped recording with an error."""
     monkeypatch.setattr(sick_agent, "LATE_S", 0)
     script, scenario = SICK[path.stem]
     out, expected, requests = io.BytesIO(), bytearray(), []

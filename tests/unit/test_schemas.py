@@ -59,7 +59,7 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The package's list of required params of requests is what the schema files require."""
+    """The package's list of required params has exactly those that the schema files require."""
     assert REQUIRED.read_text() == required_params()
 
 

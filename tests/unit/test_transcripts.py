@@ -27,7 +27,7 @@ def test_messages_are_written_short(text: str, message: dict[str, object]) -> No
 
 
 def test_other_labels_fail() -> None:
-    """A scenario of the tests fails if a frame has another label, such as its exchange."""
+    """A scenario of the tests fails if a label of a frame, such as its exchange, is different."""
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize

@@ -146,7 +146,7 @@ def test_a_recording_comes_before_a_directory_of_its_name(tmp_path: Path) -> Non
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """If the path of a recording is too long, the error of a command quotes the system."""
+    """If the path of a recording is too long, the error of a command is that of the system."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)

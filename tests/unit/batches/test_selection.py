@@ -59,7 +59,7 @@ def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """If `check` gets the absolute path of a directory, it names each recording by such a path."""
+    """If `check` gets a directory by its absolute path, it names recordings by absolute paths."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")

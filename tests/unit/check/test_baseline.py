@@ -57,7 +57,7 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """If a baseline has a finding with another method or mode, `check` treats it as new."""
+    """If a finding differs from the baseline in a method or mode, `check` treats it as new."""
     assert generic(text) != generic(other)
 
 

@@ -20,7 +20,7 @@ def test_a_batch_is_checked_message_by_message() -> None:
 
 
 def test_findings_that_another_explains_are_taken_back() -> None:
-    """If a JSON message is spread over several lines, `check` has one finding for all of them."""
+    """If a message is spread over several lines, `check` has one finding, not one for each line."""
     lines = ["<- | {", '<- |  "jsonrpc": "2.0", "method": "_a/b"', "<- | }"]
     result = check_lines(lines)
     assert [(item.rule, item.seq) for item in result.findings] == [("frame.split-message", 1)]

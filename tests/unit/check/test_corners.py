@@ -104,7 +104,7 @@ def test_texts_that_ask_for_secrets_are_recognized(name: str, is_secret: bool) -
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """If items in a list of modes have a wrong JSON type, the rules of `check` about modes hold."""
+    """If a list of modes has items of a wrong JSON type, `check` reports no breach about modes."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [

@@ -192,7 +192,7 @@ def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: Recordin
 
 
 def test_nothing_rings_after_the_agents_end(recorder: LogWriter, reader: RecordingReader) -> None:
-    """`log --until stall` does not report an agent that has exited as silent."""
+    """After the agent's exit, `log --until stall` does not call the agent silent."""
     recorder.end(code=3)
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 

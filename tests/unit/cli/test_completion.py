@@ -62,7 +62,7 @@ def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion offers directories for an argument that takes them, as of `search`."""
+    """If an argument may be a directory, as in `search`, shell completion offers directories."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")

@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """acp-proxy keeps a handler for Ctrl-C that was set before, and goes on to ignore Ctrl-C."""
+    """If a handler for Ctrl-C was set or Ctrl-C is ignored, acp-proxy leaves this unchanged."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     values = []

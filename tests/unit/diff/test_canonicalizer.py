@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """If two keys of a JSON object are ids or directories, `diff` compares each key's value."""
+    """If two keys of an object are different ids or directories, `diff` compares both values."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -97,7 +97,7 @@ def test_calls_that_name_another_may_still_race() -> None:
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """If a tool call names the id of a call that only reads, `diff` reports its changed order."""
+    """If a tool call that edits mentions one that only reads, `diff` still reports a new order."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)

@@ -163,7 +163,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """If B lacks the first of three tool calls, `diff` pairs the second and third calls rightly."""
+    """If B lacks the first of three tool calls, `diff` pairs the second and third with A's."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """If a command runs below the session's directory, `diff` reports a change of this place."""
+    """If a command runs below the session's directory, `diff` reports a changed subdirectory."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)

@@ -46,7 +46,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """acp-proxy gives no character the width of one column that has another width in Unicode."""
+    """Each character that acp-proxy takes as narrow without a look-up is narrow in Unicode."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()

@@ -63,7 +63,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_a_column_of_negative_rank_gets_space_before_others() -> None:
-    """In a table too wide for the terminal, columns with a negative rank are cut last."""
+    """In a table too wide for the terminal, columns with a negative rank get space first."""
     columns = (Column("A", least=2), Column("B", least=2, rank=-1))
     rows = [("a" * 10, "b" * 10)]
     assert _layout(columns, rows, 17) == [(0, 5), (1, 10)]
@@ -71,7 +71,7 @@ def test_a_column_of_negative_rank_gets_space_before_others() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """In a table too wide for the terminal, the columns of the highest rank are left out first."""
+    """In a table too wide for the terminal, the least important columns (high rank) go first."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
