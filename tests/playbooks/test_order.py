@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """If the client of a replay sends nothing to one session, the other session still continues."""
+    """In a replay of two sessions, a session continues even if the other gets no message."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8

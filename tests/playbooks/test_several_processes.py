@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """Of several recordings, a replay chooses one by the client's prompt, not by a session id."""
+    """A replay chooses among several recordings by the client's prompt, not by a session id."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -245,7 +245,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """After an invalid line, a replay of several recordings still chooses one by the prompt."""
+    """After an invalid line, a replay still chooses among several recordings by the prompt."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

@@ -67,7 +67,7 @@ def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> Non
 
 
 def test_lanes_keep_their_own_time(record: Record) -> None:
-    """In a replay of two sessions, a gap in one session does not delay the other."""
+    """In a replay of two sessions, a gap in one session does not delay the other session."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}

@@ -264,7 +264,7 @@ EDITS = """
 
 
 def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> None:
-    """A replay replaces the workspace URI by the one that the client has chosen."""
+    """A replay replaces the recorded workspace URI by the URI that the client has chosen."""
     live = begun(record, EDITS)
     live.check("""
         -> #1 nes/start {"workspaceUri": "file:///z", "workspaceFolders": [{"uri": "file:///z", "name": "p"}, {"uri": "file:///l%20x", "name": "l"}]}

@@ -248,7 +248,7 @@ def test_a_directory_is_moved_once(
 
 
 def test_near_misses_of_any_params_are_found(record: Record) -> None:
-    """If `verify` refuses a request, it lists similar recorded requests."""
+    """If `verify` refuses a request, its report lists similar recorded requests."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})

@@ -54,7 +54,7 @@ def test_added_words_are_found(
 def test_the_leftmost_of_overlapping_secrets_is_replaced(
     values: list[str], data: st.DataObject
 ) -> None:
-    """If secrets overlap, masking replaces the leftmost one."""
+    """If secrets overlap in a text, masking replaces the secret that begins first."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

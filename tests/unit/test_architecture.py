@@ -218,7 +218,7 @@ def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """The test of imports between packages finds one that docs/architecture.md forbids."""
+    """The test of imports between packages finds an import that docs/architecture.md forbids."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",

@@ -66,7 +66,7 @@ def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """`check` of a directory can leave out files and directories, such as its results file."""
+    """`check` of a directory leaves out given files and directories, such as its results file."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))

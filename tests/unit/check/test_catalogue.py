@@ -85,7 +85,7 @@ def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
 
 
 def test_what_is_ignored_is_not_chosen() -> None:
-    """`check` can apply all rules of a group, such as `rpc`, except for rules that are ignored."""
+    """`check --rule rpc --ignore-rule rpc.unanswered` applies the group `rpc` without this rule."""
     chosen = chosen_rules(["rpc", "init.first"], ["rpc.unanswered", "init"])
     assert "rpc.id-reused" in chosen
     assert not chosen & {"rpc.unanswered", "init.first"}

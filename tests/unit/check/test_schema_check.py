@@ -182,7 +182,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """If a JSON object names its kind, the schema check uses the type of that kind."""
+    """If a JSON object names its kind, the schema check compares it with the type of this kind."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]

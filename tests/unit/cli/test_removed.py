@@ -74,7 +74,7 @@ def test_only_the_removed_values_of_an_option_are_refused() -> None:
 def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """If a variable sets a removed value, `replay` warns and runs, but `verify` refuses to."""
+    """If a variable sets a removed value, `replay` warns and runs, but `verify` exits with 2."""
     env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
