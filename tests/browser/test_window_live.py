@@ -135,7 +135,7 @@ def test_no_row_of_a_fast_chat_is_lost_or_doubled(
 
 @pytest.mark.soak
 def test_a_finished_recording_of_a_million_frames(page: Page, live_window: LiveWindow) -> None:
-    """The live window shows a finished recording of a million frames, in at most 40 B a frame."""
+    """`web` shows a finished recording of a million frames in at most 40 B of memory a frame."""
     page.set_default_timeout(10 * LONG_MS)
     path = record_million(live_window.directory / "long.db")
     page.goto(live_window.page("missing.db", "view=list"))
@@ -279,9 +279,9 @@ window.Notification = class {
 def test_a_hidden_tab_shows_all_rows_when_it_is_seen_again(
     page: Page, live_window: LiveWindow
 ) -> None:
-    """A hidden tab of the live window draws nothing, and has each row once when it is seen again.
+    """A hidden tab of `web` draws no rows, and shows each row once when the tab is seen again.
 
-    Its bar goes on, so that the title says who is waited for.
+    The title of a hidden tab still says who is waited for.
     """
     steps = written(live_window.directory / "chat.db")
     next(steps)
@@ -302,7 +302,10 @@ def test_a_hidden_tab_shows_all_rows_when_it_is_seen_again(
 def test_a_hang_is_seen_in_bar_title_icon_and_notification(
     page: Page, live_window: LiveWindow
 ) -> None:
-    """If an agent is silent for too long, its page says so in red, in the title, and once aloud."""
+    """If an agent is silent for too long, its page in `web` says so in its bar, title and icon.
+
+    The browser also shows one notification.
+    """
     page.add_init_script(NOTED)
     with hanging_chat(live_window.directory / "chat.db") as chat:
         page.goto(live_window.page("chat.db"))
