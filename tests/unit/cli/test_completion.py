@@ -117,7 +117,7 @@ def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion of `--faults` offers ready plans; that of `faults list`, kinds of fault."""
+    """Shell completion offers ready plans for `--faults`, and kinds of fault for `faults list`."""
     for words in (
         ["faults", "explain"],
         ["record", "--faults"],

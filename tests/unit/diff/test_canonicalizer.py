@@ -165,7 +165,7 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
     ],
 )
 def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
-    """`diff` knows the session's directory even if a filter leaves out `session/new`."""
+    """`diff` ignores a changed session directory even if a filter leaves out `session/new`."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)

@@ -137,7 +137,7 @@ def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
 
 
 def test_several_changed_items_are_paired_in_order() -> None:
-    """`diff` pairs several changed frames in their order."""
+    """If several frames change, `diff` pairs the changed frames of A and B in their order."""
     a = plans(0, {"a": 1, "b": 1}, {"a": 2, "b": 2})
     b = plans(1, {"a": 7, "b": 7}, {"a": 1, "b": 8}, {"a": 9, "b": 2})
     result, entries = compare(a, b)

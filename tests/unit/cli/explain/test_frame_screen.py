@@ -51,7 +51,7 @@ def test_values_are_not_changed() -> None:
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """`log --seq` prints letters that the JSON of a message escapes as the letters themselves."""
+    """If the JSON of a message escapes letters, `log --seq` prints the letters themselves."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
