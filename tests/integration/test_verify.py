@@ -231,7 +231,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_lines_that_are_not_json_are_differences(verify: Verifier) -> None:
-    """If an agent prints lines that are not JSON, `verify` reports them as differences."""
+    """If an agent prints lines that are not JSON, `verify` reports differences and exits with 1."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])

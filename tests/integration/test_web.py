@@ -257,7 +257,7 @@ def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow) -> Non
 
 @needs_proc
 def test_closed_tabs_leave_nothing_behind(window: RunningWindow) -> None:
-    """If browser tabs are closed, the server of `web` closes the files that it opened for them."""
+    """When browser tabs are closed, `web` closes the files of their streams and bad requests."""
     files = Path(f"/proc/{window.process.pid}/fd")
 
     def open_some() -> int:
