@@ -113,7 +113,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """A replay sends the frames of a session that was never announced in the recorded order."""
+    """A replay keeps the recorded order for the frames of a session that was never announced."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}

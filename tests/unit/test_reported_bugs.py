@@ -127,7 +127,7 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
     """In recordings rebuilt from bug reports, the findings of `show` score a minimum of points.
 
-    Points are given for the right frames and the right culprit.
+    Points are given for the right problem, frame and culprit.
     """
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))

@@ -111,7 +111,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """The diff of an edit in commands equals that of Python's difflib, without the header."""
+    """Commands show an edit as the diff that Python's difflib makes, but without its header."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]

@@ -241,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """If an imported log has times in whole seconds, a shorter duration is printed as "<1 s"."""
+    """If an imported log has times in whole seconds, a duration under 1 s is printed as "<1 s"."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name
