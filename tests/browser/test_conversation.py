@@ -335,7 +335,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
-    """A report page shows hostile texts as text, and hostile images load and run nothing."""
+    """On a report page, hostile texts of a recording are shown as text, and no image does harm."""
     window = visit.window()
     window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
     page = window.open(hostile_report)

@@ -196,7 +196,7 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
 def test_a_conversation_opens_at_its_top(
     visit: Visitor, tmp_path: Path, name: str, height: int
 ) -> None:
-    """If the first step of a conversation is chosen, a report page opens at the top."""
+    """If a report page can show the chosen step without scrolling, the page opens at its top."""
     size = {"width": 1440, "height": height}
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
     page.page.locator(".flow [aria-current]").wait_for()

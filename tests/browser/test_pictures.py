@@ -240,7 +240,7 @@ def test_numbers_in_the_detail_are_links_and_empty_tabs_are_hidden(opened: Visit
 def test_a_narrow_screen_has_text_below_the_timeline_only_with_links(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """On a narrow screen, a report page hides the text below its timeline, unless it has links."""
+    """On a narrow screen, a report page shows text below its timeline only if it has links."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -294,7 +294,7 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    """If a permission request was answered too fast for a person, a report page says so."""
+    """A report page says that a permission request was answered too fast for a person."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words
