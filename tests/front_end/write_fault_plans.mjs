@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
-import { canFail, planText } from "../../acp_proxy/report/front_end/detail/fault_plan.js";
+import { FAULTS, canFail, planText } from "../../acp_proxy/report/front_end/detail/fault_menu.js";
 import { PackedSource } from "./packed_source.mjs";
 
 const written = [];
@@ -12,8 +12,8 @@ for (const blocks of JSON.parse(readFileSync(0, "utf-8"))) {
   const plans = [];
   for (let row = 0; row < recording.rows; row++) {
     if (!canFail(recording, row)) continue;
-    for (const kind of ["drop", "latency", "replace"]) {
-      plans.push([recording.numbers("seq").at(row), kind, await planText(recording, row, kind)]);
+    for (const [kind, , settings] of FAULTS) {
+      plans.push([recording.numbers("seq").at(row), kind, planText(recording, row, kind, settings)]);
     }
   }
   written.push(plans);

@@ -23,8 +23,6 @@ const STATUS_SIGNS = new Map([
 export const ENDED = /^(completed|failed|cancelled|denied|rejected)$/;
 /** The states of a tool call that a person did not allow. */
 export const UNALLOWED = /^(rejected|denied)/;
-const REQUEST_PERMISSION = "session/request_permission";
-const MOST_LOCATIONS = 20;
 
 /**
  * Reads the parts of a tool call from its frames: its statuses, its permission requests, the files
@@ -39,7 +37,7 @@ export function callParts(frames) {
   for (const frame of frames) {
     const { kind, update } = updateOf(frame.message);
     const status = wordAt(update, "status");
-    if (frame.method === REQUEST_PERMISSION) {
+    if (frame.method === "session/request_permission") {
       if (frame.kind === "request") asked.push(frame);
       call = { ...askedCall(frame.message), content: null, ...call };
     } else if (kind === "tool_call_content_chunk") {
@@ -60,7 +58,7 @@ export function callParts(frames) {
   const shown = [[...said, ...others], outputBlocks(output), outputBlocks(rawOutput)];
   const failed = contentBlocks(typeof error === "string" ? error : null, "error");
   const blocks = [...(shown.find(({ length }) => length > 0) ?? []), ...failed];
-  return { history, asked, locations: places.filter(Boolean).slice(0, MOST_LOCATIONS), blocks };
+  return { history, asked, locations: places.filter(Boolean).slice(0, 20), blocks };
 }
 
 /** The tool call that a permission request is about. @param {unknown} message */

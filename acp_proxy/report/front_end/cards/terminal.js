@@ -18,7 +18,6 @@ import { ansiLines, ansiPieces } from "./ansi.js";
  * @typedef {{t_ns: number, seq: number, text: string, isWhole: boolean}} OutputStep
  */
 
-const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 1000;
 
 /**
@@ -103,7 +102,7 @@ function outputElements(steps) {
   const place = span("note");
   /** @param {number} index */
   const show = (index) => {
-    const lines = ansiLines(outputAfter(steps, index).slice(-MOST_OUTPUT));
+    const lines = ansiLines(outputAfter(steps, index).slice(-1 << 20));
     const hidden = countInWords(lines.length - MOST_LINES_SHOWN, "earlier line");
     clear(box, lines.length > MOST_LINES_SHOWN && noteLine(`${hidden} not shown`),
       lines.slice(-MOST_LINES_SHOWN).map((line) =>

@@ -16,11 +16,6 @@ import { countInWords } from "../shell/words.js";
 
 // In larger diffs, only lines are compared, not the words in them.
 const MOST_COMPARED_CHARACTERS = 200_000;
-/**
- * The largest number of comparisons of lines or words to align two texts. Texts that need more are
- * not aligned.
- */
-const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
 const UNALIGNED = "The texts differ too much to align them: all old lines are shown as removed.";
 const UNCOMPARED = "The texts are long: lines are compared, not the words within them.";
@@ -40,7 +35,8 @@ export function alignedPairs(before, after) {
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
   const old = before.slice(start, before.length - end);
   const fresh = after.slice(start, after.length - end);
-  const isAligned = old.length * fresh.length <= MOST_COMPARISONS;
+  // Texts that need more comparisons of lines or words are not aligned.
+  const isAligned = old.length * fresh.length <= 10_000_000;
   for (const [x, y] of isAligned ? commonPairs(old, fresh) : []) pairs.push([x + start, y + start]);
   for (let left = end; left > 0; left--) pairs.push([before.length - left, after.length - left]);
   return { pairs, isAligned };

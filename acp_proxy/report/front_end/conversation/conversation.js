@@ -17,11 +17,8 @@ import { FlowList } from "./flow_list.js";
 
 /** The likely heights of entries in pixels. @type {Record<string, number>} */
 const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
-/** The height of a folded entry in pixels. */
-const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
 const MOST_FINDINGS = 3;
-const CONTENTS_KEPT = 500;
 /** The largest number of entries and sections that are printed. */
 const MOST_PRINTED = 200;
 
@@ -43,7 +40,7 @@ export class ConversationView {
     /** The frames of entries that the reader has opened or closed. @type {Set<number>} */
     this.toggled = new Set();
     /** The contents of folded entries, by item. */
-    this.contents = new BlockCache(CONTENTS_KEPT, async (item) => div("entry-content",
+    this.contents = new BlockCache(500, async (item) => div("entry-content",
       await readContent(state, await this.entries.get(Number(item))).catch(failureLine)));
     /** A promise that settles when everything that is printed was read. */
     this.prepared = Promise.resolve();
@@ -51,7 +48,7 @@ export class ConversationView {
     this.list = new FlowList({
       label: "Conversation", render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
-    }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
+    }, (item) => HEIGHTS[this.entries.kinds[item]] ?? 38);
     container.append(this.notes, this.list.body);
   }
 

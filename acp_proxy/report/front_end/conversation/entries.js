@@ -35,8 +35,6 @@ import { rowsWith } from "../data/values.js";
  */
 
 export const BLOCK_ENTRIES = 256;
-const BLOCKS_KEPT = 32;
-const ROWS_AT_ONCE = 16_384;
 export const SECTION = "section";
 /** Kinds of entries that are only about a request and its answer. */
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
@@ -69,7 +67,7 @@ export class Entries {
     /** The recording's `edition` when `ready` was last called; null before. */
     this.known = null;
     /** @type {BlockCache<Entry[]>} */
-    this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
+    this.blocks = new BlockCache(32, (name) => readJson(recording.source, name));
   }
 
   /** Resolves when the entries of all present rows are known. */
@@ -139,7 +137,7 @@ export class Entries {
     const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
     const latest = new Map(start.latest);
     for (let row = start.row; row < found.length; row++) {
-      if (row % ROWS_AT_ONCE === 0) await pause();
+      if (row % 16_384 === 0) await pause();
       if (row === changed) this.placed = { row, first: this.first, latest: new Map(latest) };
       const about = terminal.at(row) || answered.at(row) || `${stream.at(row)} ${update.at(row)}`;
       const key = call.at(row) >= 0 ? call.at(row) : `${about} ${session.at(row)}`;

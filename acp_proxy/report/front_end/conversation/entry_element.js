@@ -24,7 +24,6 @@ const FOLDED = { thought: "Thought", tool_call: "Call", terminal: "Terminal",
   stderr: "stderr" };
 /** Kinds of entries whose content is only messages. The line of the entry shows all other facts. */
 const EXCHANGES = new Set(["request", "permission", "notice"]);
-const BEGINNING = 120;
 
 /**
  * @param {HTMLElement} node to be filled @param {State} state @param {Entry} entry
@@ -115,7 +114,7 @@ function summaryWords({ recording }, entry) {
   const last = span("entry-title note mono", lines.at(-1));
   if (kind === "stderr") return [countInWords(lines.length, "line"), last];
   if (kind !== "thought") return headWords(recording, entry);
-  return [span("entry-title", lines.join(" ").slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
+  return [span("entry-title", lines.join(" ").slice(0, 120).replace(/\*\*|\s+/g, " "))];
 }
 
 /**

@@ -7,8 +7,6 @@ import { ScrollGeometry, VirtualList } from "../shell/virtual_list.js";
 /** @typedef {import("../shell/virtual_list.js").ListOptions} ListOptions */
 
 const LINE_PIXELS = 24;
-/** Rows are drawn again until their heights no longer change, but at most this often. */
-const MOST_TRIES = 5;
 
 /** Computes the positions of rows that differ in height. */
 class FlowGeometry extends ScrollGeometry {
@@ -46,7 +44,8 @@ export class FlowList extends VirtualList {
    * that, the first visible row keeps its position.
    */
   draw() {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    // Rows are drawn again until their heights no longer change, but at most this often.
+    for (let tries = 0; tries < 5; tries++) {
       super.draw();
       const { geometry, offset, active } = this;
       const away = geometry.offsetFor(active, offset, "center") - offset;

@@ -3,7 +3,6 @@
 import { h } from "../shell/dom.js";
 import { visibleText } from "../shell/words.js";
 
-const DEEPEST_BLOCK = 6;
 const FENCE = /^ {0,3}(\x60{3,}|~{3,})/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$/;
 const RULE = /^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$/;
@@ -37,7 +36,7 @@ function blocksOf(lines, depth) {
     };
     const [, fence] = FENCE.exec(line) ?? [];
     const [, level, title] = HEADING.exec(line) ?? [];
-    const isNested = depth < DEEPEST_BLOCK;
+    const isNested = depth < 6;
     if (fence) {
       made.push(h("pre", null, take((one) => !endsFence(one, fence)).slice(1).join("\n")));
       at += 1;

@@ -23,7 +23,6 @@ const MOST_CODES = 256;
 const SLOTS = 1024;
 const FACTOR = 0x9e3779b1;
 const SLOT_SHIFT = 22;
-const GROWTH = 1.25;
 /** The codes of a page in which one value is enough. */
 const ALL_ZERO = new Uint8Array(PAGE_ROWS);
 
@@ -242,7 +241,7 @@ export function lengthened(values, rows) {
   const Type = /** @type {any} */ (values.constructor);
   const hasRoom = rows * Type.BYTES_PER_ELEMENT <= values.buffer.byteLength;
   if (hasRoom) return new Type(values.buffer, 0, rows);
-  const longer = new Type(Math.max(rows, GROWTH * values.length));
+  const longer = new Type(Math.max(rows, 1.25 * values.length));
   longer.set(values);
   return longer.subarray(0, rows);
 }

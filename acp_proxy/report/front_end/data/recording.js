@@ -19,10 +19,6 @@ import { setTimeStep, visibleText } from "../shell/words.js";
  * `debt` as in `Gap` of time_axis.js
  */
 
-const CELL_BLOCKS_KEPT = 48;
-const PAYLOAD_BLOCKS_KEPT = 12;
-const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
-
 /** The members of a frame in JSON that are columns. */
 const MEMBERS = [
   "seq", "t_ns", "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal",
@@ -52,10 +48,10 @@ export class Recording {
     this.cellRows = [];
     /** The first row of each payload block; the same for all pieces of a line. @type {number[]} */
     this.payloadRows = [];
-    this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT, (name) => this.readCells(name));
+    this.cellBlocks = new BlockCache(48, (name) => this.readCells(name));
     /** The entries of the conversation, which describe the frames. */
     this.entries = new Entries(this);
-    this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT, (name) => source.bytes(name));
+    this.payloadBlocks = new BlockCache(12, (name) => source.bytes(name));
     /** A function that is called whenever cells were read. */
     this.onLoaded = () => {};
     this.cellBlocks.onRead = () => this.onLoaded();
@@ -340,7 +336,7 @@ export class Recording {
    */
   async line(row) {
     const length = this.lineLength(row);
-    if (length > LARGEST_LINE_BYTES) throw new Error(`a line of ${length} bytes is too large`);
+    if (length > 64 * 1024 * 1024) throw new Error(`a line of ${length} bytes is too large`);
     const pieces = [];
     for await (const piece of this.pieces(row)) pieces.push(piece);
     return joinedBytes(pieces);

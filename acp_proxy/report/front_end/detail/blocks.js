@@ -22,11 +22,6 @@ import { countInWords, sizeInWords } from "../shell/words.js";
  * @property {number} [image]
  */
 
-/** The deepest level of content that is shown. */
-const NESTING = 10;
-const LONGEST_NOTE = 500;
-const LONGEST_RENDERED = 50_000;
-const DIFF_ROWS_AT_ONCE = 400;
 /** The largest number of rows of a diff that are printed in a folded entry. */
 const DIFF_ROWS_PRINTED = 40;
 const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
@@ -41,7 +36,7 @@ export function contentBlocks(value, label = "", depth = 0) {
   if (typeof value === "string") return value ? [{ form: "text", text: value, label }] : [];
   const inner = Array.isArray(value) ? value : isObject(value) && value.type === "content"
     ? [value.content] : null;
-  if (inner && depth < NESTING) return inner.flatMap((one) => contentBlocks(one, label, depth + 1));
+  if (inner && depth < 10) return inner.flatMap((one) => contentBlocks(one, label, depth + 1));
   if (!isObject(value)) return [];
   const { type, text, terminalId, resource } = value;
   if (type === "text" && typeof text === "string") return contentBlocks(text, label);
@@ -85,7 +80,7 @@ export function describedContent(block) {
     wordAt(inner, "mimeType", "mediaType") || wordAt(block, "type"),
     typeof size === "number" && sizeInWords(Math.floor(size)),
   ].filter(Boolean);
-  return `[${words.length > 1 ? words.join(", ") : JSON.stringify(block).slice(0, LONGEST_NOTE)}]`;
+  return `[${words.length > 1 ? words.join(", ") : JSON.stringify(block).slice(0, 500)}]`;
 }
 
 /**
@@ -95,7 +90,7 @@ export function describedContent(block) {
 export const entryBlocks = ({ kind, by, blocks }) => blocks.map((block) => {
   const { label, image, text: { start: text } } = block;
   const isSaid = kind === "thought" || (kind === "message" && by === "agent");
-  const isRendered = isSaid && label === "" && text.length <= LONGEST_RENDERED;
+  const isRendered = isSaid && label === "" && text.length <= 50_000;
   const form = image !== undefined ? "image" : block.form === "note" ? "note"
     : isRendered ? "markdown" : "text";
   return { form, text, label, image };
@@ -145,7 +140,7 @@ function diffElement({ path, rows, notes }) {
   const table = h("div", { class: "diff", role: "group", tabindex: "0", "aria-label": name });
   let shown = 0;
   addInParts(table, (add) => {
-    add(...rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
+    add(...rows.slice(shown, (shown += 400)).map(diffRowElement));
     return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
   const left = countInWords(rows.length - DIFF_ROWS_PRINTED, "more line");

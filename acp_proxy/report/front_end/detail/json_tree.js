@@ -8,12 +8,7 @@ import { addInParts, longText, markedText } from "./hex.js";
 /** An escape of a character, or of a surrogate pair, that may be shown as the character. */
 const READABLE_ESCAPE =
   /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}/g;
-const CHILDREN_AT_ONCE = 100;
 const STRING_AT_ONCE = 500;
-const OPENED_AT_FIRST = 60;
-const OPENED_BY_ALL = 1000;
-/** The deepest level that `openAll` opens. Deeper levels are opened one by one. */
-const DEEPEST_OPENED = 60;
 
 /**
  * A token in which escapes of letters are replaced by the letters; all other escapes are kept.
@@ -36,7 +31,7 @@ export class JsonTree {
   /** @param {string} text @throws {SyntaxError} if it is no JSON */
   constructor(text) {
     this.box = div("tree", this.node(parsedRaw(text), 1));
-    this.openAll(OPENED_AT_FIRST);
+    this.openAll(60);
   }
 
   /** @param {any} value @param {number} level @param {...HTMLElement} name */
@@ -59,7 +54,7 @@ export class JsonTree {
     const [children, box] = [Object.entries(parent), div("")];
     details.append(box);
     addInParts(box, (add) => {
-      for (const [name, value] of children.splice(0, CHILDREN_AT_ONCE)) {
+      for (const [name, value] of children.splice(0, 100)) {
         const label = Array.isArray(parent) ? `${name} ` : [markedText(JSON.stringify(name)), ": "];
         add(this.node(value, level + 1, span("tree-name", label)));
       }
@@ -68,10 +63,11 @@ export class JsonTree {
   }
 
   /** Opens closed branches, the outer branches first, until a number of elements are made. */
-  openAll(most = OPENED_BY_ALL) {
+  openAll(most = 1000) {
     for (const [details, { level }] of this.closed) {
       if (this.made > most) return;
-      if (level > DEEPEST_OPENED) continue;
+      // Deeper levels are opened one by one.
+      if (level > 60) continue;
       this.fill(details);
       details.open = true;
     }

@@ -15,13 +15,8 @@ import { countInWords, durationInWords, sizeInWords } from "../shell/words.js";
 /** @typedef {import("../conversation/entries.js").Entry} Entry */
 /** @typedef {import("../shell/dom.js").Child} Child */
 
-// The largest line that is read as JSON; larger lines are shown as bytes.
-const LARGEST_READ = 8_000_000;
 /** The kinds of entries that contain everything that their frames say. */
 const SAID = new Set(["message", "thought", "stderr", "plan"]);
-const LONG_STRING = 160;
-const MOST_STRINGS = 20;
-const DEEPEST_PLACE = 20;
 const NO_PAYLOADS =
   "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
 
@@ -32,7 +27,8 @@ const NO_PAYLOADS =
 export function whyUnread(recording, row) {
   if (!recording.hasPayloads) return NO_PAYLOADS;
   const length = recording.lineLength(row);
-  if (length <= LARGEST_READ) return "";
+  // Larger lines are shown as bytes.
+  if (length <= 8_000_000) return "";
   return `The line has ${sizeInWords(length)}; Bytes shows it piece by piece.`;
 }
 
@@ -43,15 +39,15 @@ export function whyUnread(recording, row) {
 export function longStrings(value, place = "") {
   if (typeof value === "string") {
     const isLine = !value.trimEnd().includes("\n");
-    if (isLine && (value.length <= LONG_STRING || !value.includes(" "))) return [];
+    if (isLine && (value.length <= 160 || !value.includes(" "))) return [];
     return [{ form: "text", text: value, label: place }];
   }
-  if (typeof value !== "object" || place.split("/").length > DEEPEST_PLACE) return [];
+  if (typeof value !== "object" || place.split("/").length > 20) return [];
   const newText = isObject(value) && value.newText;
   if (typeof newText === "string") return contentBlocks({ ...value, type: "diff" });
   const members = Object.entries(value ?? {});
   const found = members.flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`));
-  return found.slice(0, MOST_STRINGS);
+  return found.slice(0, 20);
 }
 
 /**

@@ -8,7 +8,6 @@ import { DIRECTIONS, KINDS, OWN_STATES, STATUSES, TERMS } from "./terms.js";
  * @typedef {{start: number, end: number, offers: Offer[]}} Completion where the word is
  */
 
-const MOST_OFFERS = 20;
 const WORDS = /(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s()"])+/gs;
 /** Values that need not be in a column. @type {Record<string, string[]>} */
 const OTHER_VALUES = { is: OWN_STATES, status: STATUSES, turn: ["last"], fault: ["any"],
@@ -26,7 +25,7 @@ export function completionOf(recording, help, text, caret) {
   }
   const [word, typed] = [text.slice(start, end), text.slice(start, caret).toLowerCase()];
   const [, key, part] = /^([a-z]+):"?(.*)$/s.exec(typed) ?? [];
-  const offers = TERMS.has(key) ? offeredValues(recording, key, part).slice(0, MOST_OFFERS)
+  const offers = TERMS.has(key) ? offeredValues(recording, key, part).slice(0, 20)
     : keysIn(help).filter((offer) => offer.text.startsWith(typed));
   return { start, end, offers: offers.filter((offer) => offer.text !== word) };
 }

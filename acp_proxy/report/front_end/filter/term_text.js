@@ -7,7 +7,6 @@ import { DIRECTIONS } from "./terms.js";
 
 /** A value that needs no quotes. */
 const PLAIN = /^[\w./:@+<>=-]+$/;
-const UPDATE_PATH = "params.update.sessionUpdate";
 /** The columns with the values of some keys. @type {Map<string, string>} */
 export const COLUMN_OF_KEY = new Map(Object.entries({ dir: "stream", kind: "kind",
   method: "method", session: "session", call: "tool_call", terminal: "terminal", fault: "fault" }));
@@ -43,7 +42,8 @@ export function columnTerm({ text }, row, column) {
  */
 export function verbTerm({ text }, row) {
   const [update, method] = [text("update", row), text("method", row)];
-  return update ? termText(UPDATE_PATH, update) : method ? termText("method", method) : "";
+  if (update) return termText("params.update.sessionUpdate", update);
+  return method ? termText("method", method) : "";
 }
 
 /**

@@ -1,8 +1,6 @@
 // Marks the words of the search in the views and in the detail. CSS highlights mark them, so no
 // element is changed.
 
-/** The largest number of words that are marked. */
-const MOST_FOUND = 5000;
 /** Elements whose texts are not from the recording. */
 const OWN = ":is(button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
   + ".list-time, .list-size, .sequence-when, .visually-hidden, .waterfall-time)";
@@ -22,7 +20,7 @@ export function keepFoundMarked(state, root) {
     const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), flags);
     const found = new window.Highlight();
     const texts = document.createTreeWalker(root, window.NodeFilter.SHOW_TEXT);
-    while (query !== "" && found.size < MOST_FOUND && texts.nextNode()) {
+    while (query !== "" && found.size < 5000 && texts.nextNode()) {
       const text = /** @type {Text} */ (texts.currentNode);
       if (!text.parentElement?.matches(RECORDED)) continue;
       for (const { index, 0: words } of text.data.matchAll(pattern)) {

@@ -12,42 +12,19 @@ import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
  * @typedef {import("./lanes.js").Span} Span
  */
 
-/** Sizes in pixels. */
-const HEIGHT = 76;
-const TOP = 14;
+/** In pixels: the place of the middle line, the smallest visible width, and the width of a mark. */
 const MIDDLE = 44;
-const HALF = 15;
-const BAR = 3;
-const TEETH = 6;
-/**
- * In pixels: the smallest width of a part with a label, the smallest visible width, and the
- * distance from which a movement of the pressed pointer is a drag and not a click.
- */
-const LABELLED = 28;
 const SEEN = 2;
-const DRAG = 5;
-/** The width in pixels of a tick, of a mark, and of a mark for several rows. */
-const TICK = 100;
 const MARK = 10;
-const JOINED_MARK = 28;
 /**
  * The words for who has to answer, by lane; all other lanes are the client.
  * @type {Record<string, string>}
  */
 const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
-/**
- * Of several gaps that are drawn as one, a gap is named if it takes at least this part of their
- * time.
- */
-const NAMED_PART = 0.05;
 const STEPS = 1000;
-/**
- * The strip is drawn this long after a change, so that it is not drawn for each new frame; and if
- * drawing takes long, so many times as long after it.
- */
+/** The strip is drawn this long after a change, so that it is not drawn for each new frame. */
 const DRAWN_AFTER_MS = 200;
-const DRAWN_AFTER_TIMES = 20;
 
 export class OverviewStrip {
   spans = /** @type {Span[]} */ ([]);
@@ -109,7 +86,8 @@ export class OverviewStrip {
     this.axis = timeAxis(this.times.toArray(), debts, { has });
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
-    this.pause = Math.max(DRAWN_AFTER_MS, DRAWN_AFTER_TIMES * (performance.now() - began));
+    // If drawing takes long, the strip is drawn less often.
+    this.pause = Math.max(DRAWN_AFTER_MS, 20 * (performance.now() - began));
   }
 
   /** Draws the strip in its present width. The bars are drawn a moment later. */
@@ -139,11 +117,11 @@ export class OverviewStrip {
       !drawn.some(({ left, right }) => left < place && place < right));
     const tears = grouped(xs, (x, [first]) => (x - first) * width < MARK)
       .map(([x]) => tear(x * width));
-    const view = { viewBox: `0 0 ${width} ${HEIGHT}`, preserveAspectRatio: "none" };
+    const view = { viewBox: `0 0 ${width} ${76}`, preserveAspectRatio: "none" };
     const lines = svg("svg", { ...view, "aria-hidden": "true" },
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
       svg("path", { class: "overview-tear", d: tears.join("") }), this.bars, this.hits);
-    const most = inSeconds(0) === "" ? 0 : Math.max(2, width / TICK);
+    const most = inSeconds(0) === "" ? 0 : Math.max(2, width / 100);
     const ticks = axisTicks(axis, most, recording.meta.step_ns);
     return [
       ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
@@ -152,8 +130,8 @@ export class OverviewStrip {
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
           `${Number((time / 1e9).toFixed(digits))} s`)),
-      checked?.is_whole === false && this.stretch("unchecked", placeOf(axis, timeOf(checked.last_seq)), 1,
-        "rules not checked from here on"),
+      checked?.is_whole === false && this.stretch("unchecked",
+        placeOf(axis, timeOf(checked.last_seq)), 1, "rules not checked from here on"),
       ...this.marks(this.faults(), () => "fault"),
       ...this.marks(state.problems, (row) => (state.isWarned(row) ? "warning" : "problem")),
     ];
@@ -176,7 +154,8 @@ export class OverviewStrip {
   stretch(name, left, right, ...words) {
     const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
     const lines = words.filter(Boolean);
-    const isNamed = (right - left) * this.width > LABELLED;
+    // A narrower part has no words.
+    const isNamed = (right - left) * this.width > 28;
     return h("div", { class: `overview-stretch overview-${name}`, style, title: lines.join(" ") },
       isNamed && [h("i", null), ...lines.map((one) => span("", one))]);
   }
@@ -193,7 +172,8 @@ export class OverviewStrip {
    */
   gap({ left, right, debt, gaps }) {
     const length = lengthOf(gaps);
-    const long = gaps.filter((gap) => lengthOf([gap]) >= NAMED_PART * length);
+    // A gap is named if it takes at least this part of their time.
+    const long = gaps.filter((gap) => lengthOf([gap]) >= 0.05 * length);
     const words = new Set(long.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
     return this.stretch(`gap debt-${debt}`, left, right, durationInWords(length), ...words);
   }
@@ -224,7 +204,7 @@ export class OverviewStrip {
   marks(rows, kindOf) {
     const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times.at(row));
     const groups = grouped(rows, (row, group) =>
-      (placeOfRow(row) - placeOfRow(group[0])) * this.width < (group[1] ? JOINED_MARK : MARK));
+      (placeOfRow(row) - placeOfRow(group[0])) * this.width < (group[1] ? 28 : MARK));
     return groups.map((group) => {
       const style = { left: `${placeOfRow(group[group.length >> 1]) * 100}%` };
       const kind = group.map(kindOf).find((one) => one !== "warning") ?? "warning";
@@ -248,7 +228,7 @@ export class OverviewStrip {
 
   /** For each bar, the number of rows that it represents. @param {Int32Array} rows */
   counts = (rows) =>
-    countsByPlace(this.axis, this.times, rows, Math.max(1, Math.round(this.width / BAR)));
+    countsByPlace(this.axis, this.times, rows, Math.max(1, Math.round(this.width / 3)));
 
   drawBars() {
     const { rows: filtered } = this.state.applied;
@@ -261,7 +241,7 @@ export class OverviewStrip {
       return this.path(name, rows, (count) =>
         `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
     };
-    clear(this.bars, bars("client", "to-agent", -HALF), bars("agent", "to-client", HALF));
+    clear(this.bars, bars("client", "to-agent", -15), bars("agent", "to-client", 15));
   }
 
   drawHits = () => clear(this.hits, this.path("hit", this.state.matched, () => "72v4"));
@@ -314,7 +294,8 @@ export class OverviewStrip {
       this.strip.setPointerCapture(pointerId);
     }
     if (Number.isNaN(this.start)) return;
-    this.isDragged ||= Math.abs(place - this.start) * width >= DRAG;
+    // A shorter movement of the pressed pointer is a click.
+    this.isDragged ||= Math.abs(place - this.start) * width >= 5;
     if (this.isDragged) this.choose([this.start, place].sort((a, b) => a - b));
     if (type === "pointerdown" || type === "pointermove") return;
     this.start = NaN;
@@ -347,7 +328,7 @@ export class OverviewStrip {
 
 /** A jagged band below the names of turns, where the scale changes. @param {number} x */
 const tear = (x) =>
-  `M${x - 4} ${2 * TOP}${"l4 4l-4 4".repeat(TEETH)}h4${"l4 -4l-4 -4".repeat(TEETH)}z`;
+  `M${x - 4} ${2 * 14}${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");

@@ -21,7 +21,6 @@ const SLANT_FROM = 20;
 const SLANT_TO = 28;
 const SUB_LANE = 8;
 const EDGE = 5;
-const LABEL_CHARACTERS = 300;
 /** The class of a row whose cells are not in memory yet. */
 const UNREAD = "sequence-unread";
 const FIGURES = { cross: "✗", changed: "≠", made: "+", clock: "■" };
@@ -276,6 +275,6 @@ function instead(cells) {
   if (!found) return "other bytes";
   const { size, delivered } = found;
   const end = (delivered ?? "\n").endsWith("\n") ? "" : " without a newline";
-  const text = (delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS);
+  const text = (delivered ?? "no text").trimEnd().slice(0, 300);
   return `${sizeInWords(size)}${end}: ${text}`;
 }

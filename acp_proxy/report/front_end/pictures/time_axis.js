@@ -10,7 +10,6 @@ const ROWS_FOR_ONE = 20;
 /** Parts of the width of the axis: for the longest gap without a wait, and for all such gaps. */
 const MOST_OF_ONE = 0.065;
 const MOST_OF_ALL = 0.3;
-const SHORTENED = 0.7;
 /**
  * Parts of the width of the axis: for all waits together, for all waits if an answer never came
  * (the largest part), and for the longest wait (the smallest part).
@@ -25,10 +24,6 @@ const LARGEST_OF_NOBODY = 0.1;
  * enlarged.
  */
 const NOTED = 0.1;
-/** A pause that takes more than this part of the time is a gap, even if many pauses are long. */
-const DOMINANT = 0.25;
-/** Two scales clearly differ if one is this many times as large as the other. */
-const CLEARLY = 1.5;
 /** Parts of the space between two ticks, chosen so that labels do not touch. */
 const APART = 0.7;
 const LABEL = 0.5;
@@ -86,7 +81,7 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
   const ends = widths.map((one, at) => (done += one * unit + (at % 2 && shares[at >> 1])));
-  const gaps = found.filter(({ debt }, n) => debt || widths[2 * n + 1] < SHORTENED * idle[n]);
+  const gaps = found.filter(({ debt }, n) => debt || widths[2 * n + 1] < 0.7 * idle[n]);
   const places = [0, ...ends].map((end) => end / (done || 1));
   // Without other times, nothing could have the room of wide pauses.
   if (plain && active < 1) return plain;
@@ -127,7 +122,8 @@ function gapsIn(times, debts, marked) {
   for (; sorted[at] > QUIET_PART * rest; at--) rest -= sorted[at];
   const most = Math.floor(Math.max(FEW, times.length / ROWS_FOR_ONE));
   const isRare = (/** @type {number} */ least) => !(sorted[sorted.length - 1 - most] > least);
-  const least = [sorted[at], (QUIET_PART * length) / 2].find(isRare) ?? DOMINANT * length;
+  // A pause of more than a quarter of the time is a gap, even if many pauses are long.
+  const least = [sorted[at], (QUIET_PART * length) / 2].find(isRare) ?? 0.25 * length;
   /** @type {Gap[]} */
   const gaps = [];
   lengths.forEach((gap, row) => {
@@ -222,7 +218,8 @@ export function scaleBreaks({ times, places }) {
   for (let at = 1; at < times.length; at++) {
     if (times[at] === times[at - 1]) continue;
     const scale = (places[at] - places[at - 1]) / (times[at] - times[at - 1]);
-    if (Math.max(scale, before) > CLEARLY * Math.min(scale, before)) breaks.push(places[at - 1]);
+    // Two scales clearly differ if one is this many times as large as the other.
+    if (Math.max(scale, before) > 1.5 * Math.min(scale, before)) breaks.push(places[at - 1]);
     before = scale;
   }
   return breaks;

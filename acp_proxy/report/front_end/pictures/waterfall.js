@@ -24,7 +24,6 @@ import { tickStep } from "./time_axis.js";
  * @typedef {{turn: number, duration_ns: number, steps: Step[], left_out: number}} Turn
  */
 
-const TICK_WIDTH = 56;
 /**
  * Kinds of steps without a duration. The last three kinds are events, not messages.
  * @type {Set<string | null>}
@@ -134,7 +133,7 @@ export class WaterfallView {
     const count = countInWords(this.steps.length, "step");
     clear(this.summary, durationInWords(turn.duration_ns), `, ${count}${more}`);
     const length = Math.max(1, turn.duration_ns);
-    const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
+    const step = tickStep(length, Math.max(1, this.scale.clientWidth / 56));
     const [unit, name] = length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
     const cancel = this.cancelOf(turn) / length;
     const left = cancel <= 1 ? `${cancel * 100}%` : "-9px";

@@ -19,7 +19,6 @@ const ESCAPED_STRING = /"([^"\\]*(?:\\.[^"\\]*)+)(?:"|$)/gs;
 const NAME =
   /"(?:jsonrpc|method|sessionUpdate|type)" *: *"[a-z0-9_/.]*"|"([^"\\]*(?:\\.[^"\\]*)*)"( *:)?/gs;
 const NAMED = new Map([["n", "\n"], ["t", "\t"], ["r", "\r"], ["b", "\b"], ["f", "\f"]]);
-const MOST_MESSAGES = 32;
 
 /** Searches lines, which have to be read in their order. */
 export class TextSearch {
@@ -85,7 +84,7 @@ export class TextSearch {
     if (message === undefined) {
       this.endUnnamed(session, hits);
       const [oldest] = this.open.values();
-      if (this.open.size >= MOST_MESSAGES) this.end((one) => one === oldest, hits);
+      if (this.open.size >= 32) this.end((one) => one === oldest, hits);
       message = { session, hasId: id !== "", text: "", endsInHalf: false, pieces: [] };
     }
     this.open.delete(key);

@@ -15,9 +15,6 @@ import { readLines } from "./scan.js";
  * @property {number} count how many rows were judged
  */
 
-const SLICE_ROWS = 65536;
-const SLICE_MS = 30;
-const BETWEEN_HITS_MS = 250;
 const CALL_TERM = /(?<=^|[\s(])call:"?([^\s"()*?[]+)"?/;
 
 /**
@@ -38,7 +35,7 @@ export async function applyFilter({ recording }, text, signal, before) {
   let sliceBegan = performance.now();
   for (let row = known.count; row < rows.count; row++) {
     judged[row] = judge(row);
-    if (row % SLICE_ROWS > 0 || performance.now() - sliceBegan < SLICE_MS) continue;
+    if (row % 65536 > 0 || performance.now() - sliceBegan < 30) continue;
     await pause();
     signal?.throwIfAborted();
     sliceBegan = performance.now();
@@ -78,7 +75,7 @@ export async function search({ recording }, wanted, { onHits, signal, hasMore })
   const found = () => placesOf(question.answers, YES);
   let told = performance.now();
   const onBlock = () => {
-    if (performance.now() - told < BETWEEN_HITS_MS) return;
+    if (performance.now() - told < 250) return;
     onHits?.(found());
     told = performance.now();
   };

@@ -44,10 +44,6 @@ export const VIEWS = [
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
 /** The largest number of rows of the list that are printed. */
 export const PRINTED = 1000;
-/** If the facts above take at most this part of the window, all tools and rows are in it. */
-const LARGEST_HEAD = 0.4;
-/** The condition in shell.css under which the detail is below the rows. */
-const STACKED = "(max-width: 900px)";
 
 /** For some keys, the key that has the same effect. @type {Record<string, string>} */
 const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
@@ -277,13 +273,15 @@ export class App {
    */
   onRowClick({ target }) {
     const isChosen = target instanceof Element && target.closest("[aria-selected=true]");
-    if (isChosen && matchMedia(STACKED).matches) this.detail.scrollIntoView();
+    // In shell.css, this is the condition under which the detail is below the rows.
+    if (isChosen && matchMedia("(max-width: 900px)").matches) this.detail.scrollIntoView();
   }
 
   /** Scrolls to the selected row, if the facts at the top of the page leave it too little room. */
   reveal() {
     const { top, bottom } = this.root.getBoundingClientRect();
-    if (top <= LARGEST_HEAD * innerHeight && bottom >= innerHeight / 2) return;
+    // If the facts above take at most this part of the window, all tools and rows are in it.
+    if (top <= 0.4 * innerHeight && bottom >= innerHeight / 2) return;
     this.root.style.setProperty("--head", "0px");
     this.root.scrollIntoView();
   }

@@ -8,7 +8,6 @@ import { messageOf, visibleText } from "./words.js";
  * @typedef {Record<string, any>} Attributes
  */
 
-const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 /** Attributes that fetch, navigate or run. */
 const REFUSED =
   /^(on.*|style|src|srcset|srcdoc|href|xlink:href|action|formaction|background|data|ping)$/i;
@@ -29,7 +28,7 @@ export const h = (tag, values, ...children) => fill(document.createElement(tag),
  * @param {...(Child | Child[])} children @returns {SVGElementTagNameMap[T]}
  */
 export const svg = (tag, attributes, ...children) =>
-  fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
 /**
  * Makes a `div` of a class; with an empty name, a `div` without a class.

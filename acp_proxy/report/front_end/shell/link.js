@@ -22,8 +22,6 @@ const WRITE_AFTER_MS = 250;
  * one step in the history.
  */
 const TYPED_AFTER_MS = 1000;
-/** If one of these parts of an address changes, the change is a step in the history. */
-const STEP_PARTS = ["view", "f", "t"];
 /**
  * The changes of the state after which the address is written.
  * @type {import("./state.js").Change[]}
@@ -116,7 +114,7 @@ export async function keepLink(state, views, onArrival, { token = "", signal } =
     const [before, after] = [location.hash.slice(1), now()];
     if (isFollowing || before === after || (before === bare && after === first)) return;
     const [old, next] = [before, after].map((hash) => new URLSearchParams(hash));
-    const isStep = mayStep && STEP_PARTS.some((name) => old.get(name) !== next.get(name));
+    const isStep = mayStep && ["view", "f", "t"].some((name) => old.get(name) !== next.get(name));
     history[isStep ? "pushState" : "replaceState"](true, "", `#${after}`);
   };
   const follow = async () => {

@@ -16,8 +16,6 @@ import { h, setAttribute } from "./dom.js";
 const LARGEST_HEIGHT = 8_000_000;
 /** The number of rows that are drawn beyond each edge, so that a little scrolling shows no gap. */
 const MARGIN_ROWS = 1;
-/** The largest number of rows that are drawn, whatever the height of the screen. */
-const MOST_ROWS = 100;
 
 /**
  * Computes the positions of rows, and does not use the page. An offset is the number of unscaled
@@ -71,7 +69,8 @@ export class ScrollGeometry {
   drawn(offset) {
     const first = Math.max(0, this.indexAt(offset) - MARGIN_ROWS);
     const last = this.indexAt(offset + this.viewport - 1) + MARGIN_ROWS;
-    return [first, Math.min(last, first + MOST_ROWS - 1, this.count - 1)];
+    // However high the screen is, no more rows are drawn.
+    return [first, Math.min(last, first + 100 - 1, this.count - 1)];
   }
 
   /**

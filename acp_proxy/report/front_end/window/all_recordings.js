@@ -7,10 +7,6 @@ import { ListRow } from "./list_row.js";
 import { agentOf, fragmentOf, inOrder, isChosen, readChoice } from "./listed.js";
 import { Task } from "./task.js";
 
-/** Changes are drawn, and the address is written, this long after them. */
-const LISTED_AFTER_MS = 60;
-const WRITTEN_AFTER_MS = 250;
-const TICK_OF_LIST_MS = 1000;
 /** Two recordings can be compared. */
 const COMPARED = 2;
 /** @type {Record<string, number>} */
@@ -26,7 +22,6 @@ export class AllRecordings {
   /** Whether all recordings were read once. */
   isComplete = false;
   drawing = 0;
-  writing = 0;
   /** The names in the field with the agents, one in a line. */
   agents = "";
   choice = readChoice("");
@@ -53,11 +48,12 @@ export class AllRecordings {
       this.ticked.map(({ entry }) => entry).sort(inOrder).reverse().map(({ name }) => name));
     part(".resetting").onclick = () => this.set({ ...readChoice(""), q: this.choice.q });
     part(".copying").onclick = () => task.copy(["acp-proxy", "record", "--"]);
-    part(".copying-search").onclick = () =>
-      task.copy(["acp-proxy", "search", "--", this.search.text, ...this.directory()]);
+    part(".copying-search").onclick = () => task.copy(["acp-proxy", "search", "--",
+      this.search.text, ...[...this.rows.values()].slice(0, 1).map((row) => row.directory)]);
     window.addEventListener("hashchange", () => this.follow());
     document.addEventListener("keydown", (event) => this.onKey(event));
-    setInterval(() => this.tick(), TICK_OF_LIST_MS);
+    setInterval(() => document.hidden || this.rows.forEach((row) => row.keepTime()),
+      1000);
     this.follow();
   }
 
@@ -77,18 +73,18 @@ export class AllRecordings {
     part("#banner").hidden = !unredacted;
     clear(part(".message"));
     for (const entry of recordings) {
-      const { name } = entry;
-      this.old.delete(name);
-      const row = this.rows.get(name);
-      if (row) row.update(entry);
-      else this.rows.set(name, new ListRow(entry, this.connection.token, this.task, this.onTick));
+      this.old.delete(entry.name);
+      const row = this.rows.get(entry.name)
+        ?? new ListRow(entry.name, this.connection.token, this.task, this.onTick);
+      row.update(entry);
+      this.rows.set(entry.name, row);
     }
     this.isComplete ||= complete;
     for (const name of [...removed, ...(complete ? this.old : [])]) {
       this.rows.get(name)?.element.remove();
       this.rows.delete(name);
     }
-    this.drawing ||= window.setTimeout(() => this.draw(), LISTED_AFTER_MS);
+    this.drawing ||= window.setTimeout(() => this.draw(), 60);
   }
 
   /** Puts the rows in order, and shows those that the reader has chosen. */
@@ -131,9 +127,8 @@ export class AllRecordings {
   set(some) {
     this.choice = { ...this.choice, ...some };
     this.draw();
-    clearTimeout(this.writing);
-    this.writing = window.setTimeout(() => history.replaceState(history.state, "",
-      fragmentOf({ token: this.connection.token, ...this.choice })), WRITTEN_AFTER_MS);
+    const fragment = fragmentOf({ token: this.connection.token, ...this.choice });
+    history.replaceState(history.state, "", fragment);
   }
 
   /** Searches in all recordings. @param {string} q empty to close the hits */
@@ -160,17 +155,6 @@ export class AllRecordings {
     for (const [name, value] of Object.entries(this.choice)) {
       if (this.fields[name].value !== value) this.fields[name].value = value;
     }
-  }
-
-  /** The directory of the recordings, for a command. */
-  directory() {
-    const [row] = this.rows.values();
-    return row ? [row.entry.path.replace(/[/][^/]*$/, "") || "/"] : [];
-  }
-
-  tick() {
-    if (document.hidden) return;
-    for (const row of this.rows.values()) row.keepTime(Date.now());
   }
 
   /** @param {KeyboardEvent} event */

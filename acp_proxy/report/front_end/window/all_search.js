@@ -6,8 +6,6 @@ import { pageOf } from "./listed.js";
 
 /** The search ends after this many hits; a reader needs other words then. */
 const MOST_HITS = 1000;
-/** How many characters before a match are shown. */
-const BEFORE_MATCH = 60;
 
 /**
  * @typedef {object} Hit
@@ -98,7 +96,7 @@ export class AllSearch {
     const link = h("a", { class: "hit" },
       span("hit-place", `#${seq} `, t_ns !== null && secondsInWords(t_ns, "", " s")),
       span("hit-method", method ?? kind),
-      span(stream ?? "", `…${before.slice(-BEFORE_MATCH)}`, h("mark", null, match), after));
+      span(stream ?? "", `…${before.slice(-60)}`, h("mark", null, match), after));
     link.href = pageOf(this.connection.token, name, { seq, q: this.text });
     group.append(h("li", null, link));
   }

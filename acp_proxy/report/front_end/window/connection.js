@@ -4,8 +4,6 @@ import { decodeText, joinedBytes } from "../data/source.js";
 import { messageOf } from "../shell/words.js";
 
 const TOKEN_KEY = "acp-proxy token";
-const CHALLENGE_BYTES = 32;
-const NEWLINE = 10;
 const NO_TOKEN =
   "This address has no token. Open the address that “acp-proxy web” prints in your terminal.";
 const OTHER_PROGRAM =
@@ -13,8 +11,6 @@ const OTHER_PROGRAM =
 /** The times between two attempts to connect: each is twice as long as the one before. */
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 4000;
-/** Statuses after which another attempt is of no use. */
-const FINAL_STATUSES = [401, 403, 404];
 
 /** An answer of the server that is an error. */
 export class Refusal extends Error {
@@ -39,7 +35,7 @@ export class Connection {
    */
   async prove(signal) {
     if (this.token === "") throw new Refusal(NO_TOKEN, 401);
-    const challenge = hexOf(window.crypto.getRandomValues(new Uint8Array(CHALLENGE_BYTES)));
+    const challenge = hexOf(window.crypto.getRandomValues(new Uint8Array(32)));
     const message = `acp-proxy web ${challenge} ${location.host}`;
     const response = await window.fetch(`/proof?challenge=${challenge}`, { ...ONLY_HERE, signal });
     const { proof } = await response.json().catch(() => ({}));
@@ -84,7 +80,8 @@ export class Connection {
         }
       } catch (error) {
         if (!(error instanceof TypeError)) problem = messageOf(error);
-        if (error instanceof Refusal && FINAL_STATUSES.includes(error.status)) return say(problem);
+        // After these statuses, another attempt is of no use.
+        if (error instanceof Refusal && [401, 403, 404].includes(error.status)) return say(problem);
       }
       say(problem);
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -112,29 +109,16 @@ export async function proofOf(token, message) {
 const hexOf = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join("");
 
 /**
- * Yields the bytes of an answer as they come.
- * @param {Response} response @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- */
-export async function* piecesOf({ body }) {
-  const reader = /** @type {ReadableStream<any>} */ (body).getReader();
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
-}
-
-/**
  * Yields the records of a stream, each with its bytes. A record is a line of JSON and, after it, as
  * many bytes as its member `size` says; a line without this member has none.
  * @param {Response} response @returns {AsyncGenerator<any>}
  */
 export async function* recordsOf(response) {
   let [rest, record] = /** @type {[Uint8Array, any]} */ ([new Uint8Array(0), null]);
-  for await (const piece of piecesOf(response)) {
+  for await (const piece of /** @type {ReadableStream<Uint8Array>} */ (response.body)) {
     rest = rest.length > 0 ? await joinedBytes([rest, piece]) : piece;
     for (;;) {
-      const end = record === null ? rest.indexOf(NEWLINE) : -1;
+      const end = record === null ? rest.indexOf(10) : -1;
       if (end >= 0) {
         record = JSON.parse(decodeText(rest.subarray(0, end)));
         rest = rest.subarray(end + 1);

@@ -7,13 +7,13 @@ import { waitInWords } from "./waits_bar.js";
 const TEXT_COLUMNS = ["agent", "client", "project", "turns", "took", "tokens_text"];
 
 export class ListRow {
+  entry = /** @type {Entry} */ ({});
+
   /**
-   * @param {Entry} entry @param {string} token @param {import("./task.js").Task} task
+   * @param {string} name @param {string} token @param {import("./task.js").Task} task
    * @param {(row: ListRow) => void} tick called when the row was ticked or unticked
    */
-  constructor(entry, token, task, tick) {
-    const { name } = entry;
-    this.entry = entry;
+  constructor(name, token, task, tick) {
     this.element = copyOf("chat-parts").firstElementChild;
     this.box = this.element.querySelector("input");
     this.link = this.element.querySelector("a");
@@ -25,35 +25,37 @@ export class ListRow {
     this.cells = {};
     for (const cell of this.element.children) this.cells[cell.className.slice(5)] = cell;
     this.cells.menu.append(task.menu(`Save or copy ${name}`, () => this.entry));
-    this.update(entry);
   }
+
+  /** The directory of the recording, for a command. */
+  get directory() { return this.entry.path.replace(/[/][^/]*$/, "") || "/"; }
 
   /** @param {Entry} entry */
   update(entry) {
     this.entry = entry;
-    const { name, live, severity, result, prompt, problem, findings, note, started_at } = entry;
-    const { agent, client } = entry;
+    const { name, live, severity, result, prompt, problem, findings, started_at } = entry;
     Object.assign(this.element.dataset, { live, severity });
     clear(this.words, live && "running: ", result);
     clear(this.link, span(prompt ? "" : "faint", h("bdi", null, prompt || name)));
     // The link covers the row, so its title has what the columns cut.
     const why = (findings ?? []).map(({ text }) => text);
     const clock = started_at && new Date(started_at).toLocaleString("sv");
-    const full = [name, clock, note, agent, client, entry.recording?.cwd, problem, ...why];
+    const full = [name, clock, entry.note, entry.agent, entry.client, entry.recording?.cwd,
+      problem, ...why];
     setAttribute(this.link, "title", full.filter(Boolean).join("\n"));
     for (const column of TEXT_COLUMNS) {
       const text = entry[column];
       clear(this.cells[column], text ? h("bdi", null, text) : "");
     }
-    this.keepTime(Date.now());
+    this.keepTime();
   }
 
-  /** Writes the times that depend on the present. @param {number} now since 1970 */
-  keepTime(now) {
+  /** Writes the times that depend on the present. */
+  keepTime() {
     const { live, started_at, is_imported } = this.entry;
     if (started_at === "") return;
     const began = new Date(started_at);
-    const past = now - began.getTime();
+    const past = Date.now() - began.getTime();
     const words = `${is_imported ? "imported " : ""}${timeAgo(past) || dayOf(began)}`;
     if (this.cells.when.textContent !== words) clear(this.cells.when, words);
     if (live) clear(this.cells.took, waitInWords(past * 1e6));

@@ -7,7 +7,6 @@ import { countInWords } from "../shell/words.js";
 /** @typedef {{rule: string, severity: string, by: string, seq: number, text: string}} Finding */
 /** @typedef {{text: string, tone: string}} Fact of the line of facts */
 
-const MOST_SEEN = 2;
 /** @type {Record<string, string>} */
 const TONES = { error: "trouble", warning: "caution" };
 
@@ -37,7 +36,7 @@ export class LiveHead {
     const others = problems.filter((/** @type {Finding} */ { seq, text }) =>
       seq !== found?.seq || text !== found?.text);
     const serious = others.filter((/** @type {Finding} */ { severity }) => severity !== "info");
-    const seen = serious.slice(0, MOST_SEEN);
+    const seen = serious.slice(0, 2);
     const rest = others.filter((/** @type {Finding} */ one) => !seen.includes(one));
     const isTrouble = facts.some((/** @type {Fact} */ { tone }) => tone === "trouble");
     const tone = found?.severity === "error" && found.by !== "fault" ? "trouble"

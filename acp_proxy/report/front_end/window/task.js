@@ -2,11 +2,9 @@
 // line says how far it is, and a button cancels it.
 import { clear, copyOf, h, part, setAttribute, span } from "../shell/dom.js";
 import { sizeInWords } from "../shell/words.js";
-import { endOf, piecesOf } from "./connection.js";
+import { endOf } from "./connection.js";
 import { commandLine } from "./listed.js";
 
-/** The browser has read a saved file after this time. */
-const SAVED_AFTER_MS = 60_000;
 const BUSY = "One at a time: cancel the other one, or wait for it.";
 const UNSEEN_IN_NAME = "Not copied: a name has characters that a terminal may act on.";
 
@@ -42,10 +40,10 @@ export class Task {
     this.say(`${title}…`);
     try {
       const response = await this.connection.ask(path, values, signal);
-      /** @type {Uint8Array<ArrayBuffer>[]} */
+      /** @type {BlobPart[]} */
       const parts = [];
       let size = 0;
-      for await (const piece of piecesOf(response)) {
+      for await (const piece of /** @type {ReadableStream<any>} */ (response.body)) {
         parts.push(piece);
         clear(this.amount, sizeInWords((size += piece.length)));
       }
@@ -70,7 +68,8 @@ export class Task {
       const link = h("a", { download: file });
       link.href = address;
       link.click();
-      setTimeout(() => URL.revokeObjectURL(address), SAVED_AFTER_MS);
+      // The browser has read a saved file after a minute.
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
       return `Saved as ${file}.`;
     }, "application/octet-stream");
   }
@@ -104,21 +103,22 @@ export class Task {
   menu(label, entryOf) {
     const menu = copyOf("menu-parts").firstElementChild;
     const [summary] = menu.children;
-    setAttribute(summary, "title", label);
-    setAttribute(summary, "aria-label", label);
+    for (const name of ["title", "aria-label"]) setAttribute(summary, name, label);
+    const close = () => {
+      menu.open = false;
+      summary.focus();
+    };
     menu.onclick = (/** @type {any} */ { target: { value } }) => {
       if (!value) return;
       const { name, path } = entryOf();
       if (value === "report" || value === "text") void this.save(name, value);
       else void this.copy(["acp-proxy", value, path]);
-      menu.open = false;
-      summary.focus();
+      close();
     };
     menu.onkeydown = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Escape" || !menu.open) return;
       event.stopPropagation();
-      menu.open = false;
-      summary.focus();
+      close();
     };
     return menu;
   }

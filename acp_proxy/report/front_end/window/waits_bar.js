@@ -18,10 +18,6 @@ import { durationInWords } from "../shell/words.js";
  */
 
 const LIMITS_KEY = "acp-proxy seconds of waits";
-/** The smallest limit that the server sends for a running call. */
-const LEAST_OF_CALLS_NS = 600e9;
-const STREAMING_NS = 2e9;
-const TICK_MS = 500;
 
 export class WaitsBar {
   /** @type {Waits} */
@@ -60,7 +56,7 @@ export class WaitsBar {
       window.localStorage.setItem(LIMITS_KEY, String(new URLSearchParams(values)));
       this.tick();
     };
-    setInterval(() => this.tick(), TICK_MS);
+    setInterval(() => this.tick(), 500);
     this.tick();
   }
 
@@ -79,7 +75,7 @@ export class WaitsBar {
     const seen = waits.map(({ words, ...wait }) => {
       const ns = Math.max(0, now - words.since_ns);
       const isLate = ns >= 1e9 * (Number(this.limits[limitOf(wait)].value) || Infinity);
-      const isStreaming = words.streaming !== "" && ns < STREAMING_NS;
+      const isStreaming = words.streaming !== "" && ns < 2e9;
       const ink = isLate ? "trouble" : wait.party;
       return { ...words, tone: ink, isStreaming, time: waitInWords(ns) };
     });
@@ -128,7 +124,8 @@ export class WaitsBar {
 
 /** The name of the limit that applies to a wait. @param {Pick<Wait, "limit_ns">} wait */
 const limitOf = ({ limit_ns }) =>
-  limit_ns === null ? "person" : limit_ns < LEAST_OF_CALLS_NS ? "agent" : "call";
+  // The smallest limit that the server sends for a running call is ten minutes.
+  limit_ns === null ? "person" : limit_ns < 600e9 ? "agent" : "call";
 
 /** The words for the title of the tab. @param {Wait} wait */
 const briefWords = (wait) => limitOf(wait) === "call" ? "call"
