@@ -1,7 +1,7 @@
 // Columns: what is written is what is read, whatever its width, sign and chunk.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Column, decoded, lengthened, readIndexBlock } from "../../acp_proxy/report/front_end/data/columns.js";
+import { Column, decoded, lengthened, lowerBound, readIndexBlock } from "../../acp_proxy/report/front_end/data/columns.js";
 import { decodeBase64, inflate } from "../../acp_proxy/report/front_end/data/source.js";
 import { indexBlock, sourceOf } from "./blocks.mjs";
 
@@ -129,7 +129,7 @@ test("the place of a number in a sorted column is that in an array", () => {
   const values = list((row) => row * 3 - (row % 2));
   const column = filled(values, 500);
   for (const value of [-1, 0, 7, 12_290, 29_997, 40_000]) {
-    assert.equal(column.lowerBound(value), values.filter((one) => one < value).length);
+    assert.equal(lowerBound(column, value), values.filter((one) => one < value).length);
   }
 });
 

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BlockCache } from "../../acp_proxy/report/front_end/data/block_cache.js";
-import { lowerBound, Recording } from "../../acp_proxy/report/front_end/data/recording.js";
+import { lowerBound } from "../../acp_proxy/report/front_end/data/columns.js";
+import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { MemorySource, jsonBytes, sourceOf } from "./blocks.mjs";
 
 const ROWS = [

@@ -7,7 +7,7 @@ import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { readLink, writeLink } from "../../acp_proxy/report/front_end/shell/link.js";
 import { State } from "../../acp_proxy/report/front_end/shell/state.js";
 import { proofOf, recordsOf } from "../../acp_proxy/report/front_end/window/connection.js";
-import { HttpSource } from "../../acp_proxy/report/front_end/window/http_source.js";
+import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { waitInWords } from "../../acp_proxy/report/front_end/window/waits_bar.js";
 import { MemorySource, indexBlock, jsonBytes } from "./blocks.mjs";
 
@@ -36,16 +36,16 @@ test("the proof is the HMAC of the message with the token as its key", async () 
 });
 
 test("entries that come twice before they are read are joined", async () => {
-  const source = new HttpSource(null, "1");
-  const index = (first, ...seq) => ({ first, seq, last_seq: seq, kind: seq.map(String) });
-  const read = async () => JSON.parse(new TextDecoder().decode(await source.bytes("entries")));
-  source.takeEntries(index(0, 1, 2, 3));
-  source.takeEntries(index(2, 30, 4));
-  assert.deepEqual(await read(), index(0, 1, 2, 30, 4));
-  assert.deepEqual(await read(), index(4));
-  source.takeEntries(index(3, 40, 5));
-  source.takeEntries(index(1, 20));
-  assert.deepEqual(await read(), index(1, 20));
+  const entries = new Entries(new Recording(null, null));
+  const take = (first, ...seq) => entries.take({ first, seq, last_seq: seq, kind: seq.map(String) });
+  take(0, 1, 2, 3);
+  take(2, 30, 4);
+  assert.deepEqual([entries.seqs, entries.first], [[1, 2, 30, 4], 0]);
+  entries.first = Infinity;
+  take(3, 40, 5);
+  take(1, 20);
+  assert.deepEqual([entries.seqs, entries.lastSeqs, entries.kinds], [[1, 20], [1, 20], ["1", "20"]]);
+  assert.equal(entries.first, 1);
 });
 
 test("a block that has changed is shown until it was read again, and read only if it is needed", async () => {

@@ -1,6 +1,6 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { findingLines } from "../cards/card.js";
-import { lowerBound } from "../data/recording.js";
+import { lowerBound } from "../data/columns.js";
 import { BlockCache } from "../data/block_cache.js";
 import { pause } from "../data/source.js";
 import { pauseWords } from "../list/texts.js";

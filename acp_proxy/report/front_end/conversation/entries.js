@@ -48,8 +48,8 @@ export class Entries {
   kinds = [];
   /** The entry that shows each row; -1 for rows that no entry shows. */
   ofRows = new Int32Array(0);
-  /** When the index was last read: the first entry that was new or had changed. */
-  first = 0;
+  /** The first entry that is new or has changed since `read`. */
+  first = Infinity;
   /** The first entry that is new or has changed since the conversation was drawn. */
   undrawn = 0;
   reading = Promise.resolve();
@@ -78,20 +78,29 @@ export class Entries {
     return this.reading;
   }
 
-  /** Reads the index again, from the first entry that is new or has changed. */
-  async read() {
-    const { first, seq, last_seq, kind } = await readJson(this.recording.source, "entries");
+  /**
+   * Takes an index: of all entries, or from the first one that is new or has changed.
+   * @param {{first: number, seq: number[], last_seq: number[], kind: string[]}} index
+   */
+  take({ first, seq, last_seq, kind }) {
     this.seqs = this.seqs.slice(0, first).concat(seq);
     this.lastSeqs = this.lastSeqs.slice(0, first).concat(last_seq);
     this.kinds = this.kinds.slice(0, first).concat(kind);
-    this.first = first;
+    this.first = Math.min(this.first, first);
     this.undrawn = Math.min(this.undrawn, first);
-    const names = [...this.blocks.entries.keys()];
+  }
+
+  /** Places the entries that are new or have changed. Reads the index if none was taken. */
+  async read() {
+    if (this.first === Infinity) this.take(await readJson(this.recording.source, "entries"));
+    const { first } = this;
+    this.first = Infinity;
     const stale = Math.floor(first / BLOCK_ENTRIES);
+    const names = [...this.blocks.entries.keys()];
     const changed = names.filter((name) => Number(name.slice(1)) >= stale);
     changed.forEach(this.blocks.expire);
     await Promise.all(changed.map((name) => this.blocks.get(name)));
-    this.ofRows = await this.placedRows();
+    this.ofRows = await this.placedRows(first);
   }
 
   /** The rows that an entry shows. @param {number} item */
@@ -115,12 +124,13 @@ export class Entries {
   get = async (item) =>
     item < 0 ? null : (await this.blocks.get(blockOf(item)))[item % BLOCK_ENTRIES];
 
-  async placedRows() {
+  /** @param {number} first the first entry that is new or has changed */
+  async placedRows(first) {
     const { recording, seqs, lastSeqs, kinds } = this;
     // Entries are not sorted by their rows.
-    const least = seqs.slice(this.first).reduce((one, seq) => Math.min(one, seq), Infinity);
+    const least = seqs.slice(first).reduce((one, seq) => Math.min(one, seq), Infinity);
     const changed = Math.min(recording.nearest(least), this.ofRows.length);
-    const goesOn = this.placed.row <= changed && this.placed.first <= this.first;
+    const goesOn = this.placed.row <= changed && this.placed.first <= first;
     const start = goesOn ? this.placed : { row: 0, latest: new Map() };
     const found = new Int32Array(recording.rows).fill(-1, start.row);
     found.set(this.ofRows.subarray(0, start.row));
@@ -138,7 +148,7 @@ export class Entries {
     const latest = new Map(start.latest);
     for (let row = start.row; row < found.length; row++) {
       if (row % 16_384 === 0) await pause();
-      if (row === changed) this.placed = { row, first: this.first, latest: new Map(latest) };
+      if (row === changed) this.placed = { row, first, latest: new Map(latest) };
       const about = terminal.at(row) || answered.at(row) || `${stream.at(row)} ${update.at(row)}`;
       const key = call.at(row) >= 0 ? call.at(row) : `${about} ${session.at(row)}`;
       if (found[row] >= 0) {

@@ -1,6 +1,6 @@
 // A list of any length whose rows differ in height. The height of a row is estimated until the row
 // is drawn; when the real height is known, the rows on the screen do not move.
-import { lowerBound } from "../data/recording.js";
+import { lowerBound } from "../data/columns.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { ScrollGeometry, VirtualList } from "../shell/virtual_list.js";
 

@@ -19,10 +19,6 @@ const HEADER_LENGTH_BYTES = 4;
 const PAGE_BITS = 12;
 const PAGE_ROWS = 1 << PAGE_BITS;
 const MOST_CODES = 256;
-/** Of a table of hashes: its size, and what makes a hash out of a number. */
-const SLOTS = 1024;
-const FACTOR = 0x9e3779b1;
-const SLOT_SHIFT = 22;
 /** The codes of a page in which one value is enough. */
 const ALL_ZERO = new Uint8Array(PAGE_ROWS);
 
@@ -112,8 +108,9 @@ export class Column {
       const part = values.subarray(done, (done += PAGE_ROWS - place));
       const before = this.pages[number] ?? this.pages[number - 1];
       // Pages in which one value is enough are often the same object.
-      const page = before?.codes === ALL_ZERO ? before : null;
-      if (page && isUniform(page, this.length, part)) this.pages[number] = page;
+      const isUniform = before?.codes === ALL_ZERO && part.every((value, at) =>
+        Object.is(before.values[0] + before.step * (this.length + at), value));
+      if (isUniform) this.pages[number] = before;
       else this.loosened(number).set(part, place);
       this.length += part.length;
       this.pack();
@@ -155,39 +152,10 @@ export class Column {
     return -1;
   }
 
-  /** @param {number} value */
-  includes = (value) => this.indexOf(value) >= 0;
-
-  /** The first row whose value is not below another, in a sorted column. @param {number} value */
-  lowerBound(value) {
-    let [low, high] = [0, this.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.at(middle) < value) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
   /** All values, which take eight bytes for each row. */
-  toArray() {
-    const all = new Float64Array(this.length);
-    for (let row = 0; row < all.length; row++) all[row] = this.at(row);
-    return all;
-  }
+  toArray = () => new Float64Array(this.length).map((_, row) => this.at(row));
 
   [Symbol.iterator]() { return this.toArray().values(); }
-}
-
-/**
- * Whether the one value of a page, with its step, is that of more rows.
- * @param {Page} page @param {number} first the first of these rows @param {Float64Array} values
- */
-function isUniform({ values: [base], step }, first, values) {
-  for (let at = 0; at < values.length; at++) {
-    if (!Object.is(base + step * (first + at), values[at])) return false;
-  }
-  return true;
 }
 
 /**
@@ -198,30 +166,20 @@ function isUniform({ values: [base], step }, first, values) {
 function packed(values, first, rows) {
   for (const step of [0, 1]) {
     const codes = new Uint8Array(PAGE_ROWS);
-    const known = new Float64Array(MOST_CODES + 1);
-    // A table of hashes: 0, or one more than the code of a known value.
-    const slots = new Uint16Array(SLOTS);
-    let [place, count, before, code] = [0, 0, Infinity, 0];
-    for (; place < rows && count <= MOST_CODES; place++) {
+    /** The code of each value. @type {Map<number, number>} */
+    const known = new Map();
+    let place = 0;
+    for (; place < rows && known.size <= MOST_CODES; place++) {
       const shift = step * (first + place);
       const value = values[place] - shift;
       // Differences of large numbers are not exact.
       if (step > 0 && !Object.is(value + shift, values[place])) break;
-      if (!Object.is(value, before)) {
-        let slot = Math.imul(value, FACTOR) >>> SLOT_SHIFT;
-        while (slots[slot] > 0 && !Object.is(known[slots[slot] - 1], value)) {
-          slot = (slot + 1) % SLOTS;
-        }
-        if (slots[slot] === 0) {
-          known[count] = value;
-          slots[slot] = ++count;
-        }
-        [before, code] = [value, slots[slot] - 1];
-      }
-      codes[place] = code;
+      codes[place] = known.get(value) ?? known.size;
+      known.set(value, codes[place]);
     }
-    if (place < rows || count > MOST_CODES) continue;
-    return { codes: count === 1 ? ALL_ZERO : codes, values: known.slice(0, count), step };
+    if (place < rows || known.size > MOST_CODES) continue;
+    const one = known.size === 1 ? ALL_ZERO : codes;
+    return { codes: one, values: Float64Array.from(known.keys()), step };
   }
   let most = 0;
   for (const value of values) most = value >>> 0 === value ? Math.max(most, value) : Infinity;
@@ -244,4 +202,19 @@ export function lengthened(values, rows) {
   const longer = new Type(Math.max(rows, 1.25 * values.length));
   longer.set(values);
   return longer.subarray(0, rows);
+}
+
+/**
+ * The index of the first number that is not below `value`, in sorted numbers.
+ * @param {{length: number, at: (index: number) => number | undefined}} numbers
+ * @param {number} value
+ */
+export function lowerBound(numbers, value) {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (Number(numbers.at(middle)) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

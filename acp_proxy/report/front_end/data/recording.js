@@ -2,7 +2,7 @@
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { Entries } from "../conversation/entries.js";
 import { BlockCache } from "./block_cache.js";
-import { Column, decoded, readIndexBlock } from "./columns.js";
+import { Column, decoded, lowerBound, readIndexBlock } from "./columns.js";
 import { joinedBytes, pause, readJson } from "./source.js";
 import { rowsWith } from "./values.js";
 import { setTimeStep, visibleText } from "../shell/words.js";
@@ -254,7 +254,7 @@ export class Recording {
   /** The row of a frame number, or -1. @param {number} seq */
   rowOf(seq) {
     const seqs = this.numbers("seq");
-    const row = seqs.lowerBound(seq);
+    const row = lowerBound(seqs, seq);
     return seqs.at(row) === seq ? row : -1;
   }
 
@@ -262,10 +262,10 @@ export class Recording {
    * The row of the first frame number that is not below `seq`, or the last row.
    * @param {number} seq
    */
-  nearest = (seq) => Math.min(this.numbers("seq").lowerBound(seq), this.rows - 1);
+  nearest = (seq) => Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
 
   /** The first row at or after a time; `rows` if all rows are earlier. @param {number} tNs */
-  rowAt = (tNs) => this.numbers("t_ns").lowerBound(tNs);
+  rowAt = (tNs) => lowerBound(this.numbers("t_ns"), tNs);
 
   /**
    * The row of the answer to a request, or of the request of an answer; -1 if there is none.
@@ -403,18 +403,4 @@ export class Recording {
       [first + at, { text, rpc_id, parse_error, fired: fired ?? [] }]);
     return Object.fromEntries(cells);
   }
-}
-
-/**
- * The index of the first number that is not below `value`, in sorted numbers.
- * @param {ArrayLike<number>} numbers @param {number} value
- */
-export function lowerBound(numbers, value) {
-  let [low, high] = [0, numbers.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (numbers[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

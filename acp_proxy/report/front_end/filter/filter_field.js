@@ -1,6 +1,6 @@
 // The field of the filter: it completes words, shows the terms of the filter as chips, and gets
 // terms from elements that are clicked while Alt is pressed.
-import { button, clear, h, setAttribute, span } from "../shell/dom.js";
+import { button, clear, h, part, setAttribute, span } from "../shell/dom.js";
 import { completionOf } from "./completion.js";
 import { termsIn, withTerm } from "./term_text.js";
 
@@ -18,8 +18,6 @@ export class FilterField {
   /** @param {HTMLElement} root @param {State} state */
   constructor(root, state) {
     this.state = state;
-    /** @type {(selector: string) => any} */
-    const part = (selector) => root.querySelector(selector);
     /** @type {HTMLInputElement} */
     this.input = part("#filter");
     /** @type {HTMLElement} */

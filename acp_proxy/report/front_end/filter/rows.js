@@ -67,8 +67,9 @@ export class FilterRows {
 
   /** Whether a method, session, tool call or terminal has this name. @param {string} label */
   hasLabel(label) {
-    const code = this.recording.code(label);
-    const isThere = (code > 0 && LABELS.some((name) => this.recording.codes(name).includes(code)))
+    const { code, codes } = this.recording;
+    const has = (/** @type {string} */ name) => codes(name).indexOf(code(label)) >= 0;
+    const isThere = (code(label) > 0 && LABELS.some(has))
       || this.members.some((one) => one.session === label && one.exchange !== null);
     this.assumed.set(label, isThere);
     return isThere;

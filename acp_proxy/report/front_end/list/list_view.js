@@ -1,7 +1,7 @@
 // The conversation as a list, in the columns of `log`: one line for a frame or event, or for
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
 import { seqButton } from "../cards/card.js";
-import { lowerBound } from "../data/recording.js";
+import { lowerBound } from "../data/columns.js";
 import { columnTerm, termed, verbTerm } from "../filter/term_text.js";
 import { h, setAttribute, sign, span } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";

@@ -1,5 +1,5 @@
 // The texts of rows in lists and pictures; the texts of a run of chunks are joined.
-import { lowerBound } from "../data/recording.js";
+import { lowerBound } from "../data/columns.js";
 import { h } from "../shell/dom.js";
 import { durationInWords } from "../shell/words.js";
 

@@ -2,7 +2,7 @@
 // room, and times in which nobody waited get little room. Also counts rows by position. The module
 // does not draw.
 
-import { lowerBound } from "../data/recording.js";
+import { lowerBound } from "../data/columns.js";
 
 const QUIET_PART = 0.02;
 const FEW = 3;

@@ -8,8 +8,11 @@ import { keepFoundMarked } from "../list/found.js";
 import { ListView } from "../list/list_view.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
+import { OverviewStrip } from "../pictures/overview.js";
 import { misread } from "../search/search.js";
-import { button, clear, copyOf, div, h, noteLine } from "./dom.js";
+import { pause } from "../data/source.js";
+import { button, clear, copyOf, div, h, noteLine, part } from "./dom.js";
+import { keepLink } from "./link.js";
 import { tabList } from "./tabs.js";
 import { countInWords } from "./words.js";
 
@@ -56,8 +59,6 @@ export class App {
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
     clear(root, copyOf("app-parts"));
-    /** @type {(selector: string) => any} */
-    const part = (selector) => root.querySelector(selector);
     /** @type {HTMLInputElement} */
     this.filter = part("#filter");
     /** @type {HTMLInputElement} */
@@ -105,6 +106,18 @@ export class App {
     document.addEventListener("keydown", (event) => this.onKey(event), { signal });
     this.showView();
     this.showCounts();
+    // The rows are drawn first.
+    void pause().then(() => new OverviewStrip(part(".overview"), state));
+  }
+
+  /**
+   * Follows the address of the page, and keeps the state in it.
+   * @param {() => void} onArrival @param {string} [token] of the live window
+   */
+  async follow(onArrival, token) {
+    const { state, life: { signal } } = this;
+    await keepLink(state, VIEWS.map(({ name }) => name), onArrival, { token, signal });
+    Object.assign(window, { acpReport: { state, recording: state.recording } });
   }
 
   /** Stops all that the app does. */
@@ -257,7 +270,7 @@ export class App {
    * @param {1 | -1} step @param {"shown" | "pauses"} [stops]
    */
   step(step, stops = "shown") {
-    this.state.selectNear(this.state[stops], step);
+    this.state.selectNext(step, this.state[stops]);
     this.reveal();
   }
 

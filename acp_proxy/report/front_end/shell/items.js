@@ -1,6 +1,6 @@
 // The items of a list, in one array: rows, runs of chunks, and the lines for a pause or a turn
 // above a row. An item is a number that encodes a row and a kind, so the items are sorted by row.
-import { lowerBound } from "../data/recording.js";
+import { lowerBound } from "../data/columns.js";
 
 export const SILENCE = 0;
 export const TURN = 1;

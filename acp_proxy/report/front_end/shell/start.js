@@ -1,11 +1,8 @@
 // Starts a report: reads the recording out of the page, and shows it.
-import { EmbeddedSource, pause } from "../data/source.js";
+import { EmbeddedSource } from "../data/source.js";
 import { Recording } from "../data/recording.js";
-import { OverviewStrip } from "../pictures/overview.js";
-import { applyFilter, search } from "../search/search.js";
-import { App, PRINTED, VIEWS } from "./app.js";
-import { clear, h } from "./dom.js";
-import { keepLink } from "./link.js";
+import { App, PRINTED } from "./app.js";
+import { clear, h, part } from "./dom.js";
 import { State } from "./state.js";
 import { messageOf } from "./words.js";
 
@@ -14,18 +11,14 @@ const READ_AT_ONCE = 8000;
 
 /** Reads the recording and shows it. If this fails, shows the reason. */
 async function startApp() {
-  const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+  const root = part("#app");
   root.classList.add("started");
   clear(root, h("p", { class: "message", role: "status" }, "Reading the recording…"));
   try {
     const recording = await Recording.read(new EmbeddedSource());
-    const state = new State(recording, { applyFilter, search });
-    const app = new App(root, state);
-    await pause();
-    new OverviewStrip(/** @type {HTMLElement} */ (root.querySelector(".overview")), state);
-    await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
-    Object.assign(window, { acpReport: { state, recording } });
-    state.on("grew", () => readAhead(recording));
+    const app = new App(root, new State(recording));
+    await app.follow(() => app.arrive());
+    app.state.on("grew", () => readAhead(recording));
     await readAhead(recording);
     await app.mounted.get("conversation")?.prepared;
   } catch (error) {
@@ -33,7 +26,7 @@ async function startApp() {
     clear(root, h("p", { class: "message" }, words));
     throw error;
   } finally {
-    document.getElementById("unfinished")?.remove();
+    part("#unfinished")?.remove();
   }
 }
 

@@ -1,6 +1,6 @@
 // The state of the page. Views call `set…` and listen to changes, instead of calling each other.
-import { lengthened } from "../data/columns.js";
-import { lowerBound } from "../data/recording.js";
+import { lengthened, lowerBound } from "../data/columns.js";
+import { applyFilter, search } from "../search/search.js";
 import { messageOf } from "./words.js";
 
 /**
@@ -19,8 +19,8 @@ import { messageOf } from "./words.js";
  */
 
 export class State {
-  /** @param {Recording} recording @param {Services} services */
-  constructor(recording, services) {
+  /** @param {Recording} recording @param {Services} [services] */
+  constructor(recording, services = { applyFilter, search }) {
     this.recording = recording;
     this.services = services;
     /** The selected row; -1 if no row is selected. */
@@ -226,13 +226,6 @@ export class State {
     this.stops = this.shown.length === this.recording.rows ? rows : rows.filter(this.isShown);
   }
 
-  /** @param {1 | -1} step to the next or the previous stop; after the last comes the first */
-  selectNext(step) {
-    const { stops, row } = this;
-    const place = step > 0 ? lowerBound(stops, row + 1) : lowerBound(stops, row) - 1;
-    if (stops.length > 0) this.select(stops[(place + stops.length) % stops.length]);
-  }
-
   /** The shown rows that ended a pause. If a pause has not ended, the row before it. */
   get pauses() {
     const { pauses, rows } = this.recording;
@@ -242,11 +235,14 @@ export class State {
 
   /**
    * Selects the next or the previous of some rows, if there is one.
-   * @param {Int32Array} rows @param {1 | -1} step
+   * @param {1 | -1} step @param {Int32Array} [rows] without it, the stops: after the last of them
+   * comes the first
    */
-  selectNear(rows, step) {
+  selectNext(step, rows = this.stops) {
     const place = step > 0 ? lowerBound(rows, this.row + 1) : lowerBound(rows, this.row) - 1;
-    if (place in rows) this.select(rows[place]);
+    const isRound = rows === this.stops && rows.length > 0;
+    if (isRound) this.select(rows[(place + rows.length) % rows.length]);
+    else if (place in rows) this.select(rows[place]);
   }
 
   /** @param {Change} [change] the change to report */

@@ -2,11 +2,9 @@
 // stream breaks, the page connects again and gets all rows anew; the old ones stay meanwhile.
 import { Recording } from "../data/recording.js";
 import { decodeText, inflate } from "../data/source.js";
-import { OverviewStrip } from "../pictures/overview.js";
-import { applyFilter, search } from "../search/search.js";
-import { App, VIEWS } from "../shell/app.js";
+import { App } from "../shell/app.js";
 import { clear, h, part } from "../shell/dom.js";
-import { firstRow, keepLink, readLink, writeLink } from "../shell/link.js";
+import { firstRow, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
 import { Refusal } from "./connection.js";
 import { Following } from "./following.js";
@@ -24,9 +22,10 @@ export class LiveRecording {
   held = [];
   /** The newest facts. @type {any} */
   facts = {};
-  /** Whether there are facts, and entries, that are not shown yet. */
+  /** Whether there are facts that are not shown yet. */
   hasFacts = false;
-  hasEntries = false;
+  /** Indexes of entries that are not shown yet. @type {any[]} */
+  indexes = [];
   /** @type {App | null} */
   app = null;
   /** The frame number that must be there before the recording is shown. */
@@ -80,8 +79,7 @@ export class LiveRecording {
       Object.assign(this.facts, some);
       this.hasFacts ||= "summary" in some || "members" in some;
     } else if (name === "entries") {
-      this.source.takeEntries(JSON.parse(decodeText(data)));
-      this.hasEntries = true;
+      this.indexes.push(JSON.parse(decodeText(data)));
     }
     this.showLater();
   }
@@ -93,7 +91,8 @@ export class LiveRecording {
     this.source = new HttpSource(this.connection, stream);
     this.recording = new Recording(this.source, null);
     this.facts = { parties: {}, members: {} };
-    [this.held, this.hasFacts, this.hasEntries] = [[], false, false];
+    [this.held, this.hasFacts] = [[], false];
+    this.indexes = [{ first: 0, seq: [], last_seq: [], kind: [] }];
   }
 
   showLater() {
@@ -103,7 +102,7 @@ export class LiveRecording {
 
   /** Shows the rows that have come. */
   show() {
-    const { recording, facts, hasFacts, hasEntries, app } = this;
+    const { recording, facts, hasFacts, app } = this;
     this.timer = 0;
     if (!hasFacts && !recording.meta) return;
     const began = performance.now();
@@ -113,12 +112,14 @@ export class LiveRecording {
     const last = recording.numbers("seq").at(recording.rows - 1) || 0;
     if (!isShown && facts.partial && last < this.wanted) return;
     const isFirst = isShown && recording.meta.partial && !facts.partial;
-    if (hasFacts || hasEntries || !isShown) {
+    const indexes = this.indexes.splice(0);
+    indexes.forEach((one) => recording.entries.take(one));
+    if (hasFacts || indexes.length > 0) {
       const meta = { ...facts, rows: recording.rows };
-      recording.update(meta, hasEntries || !isShown ? meta : recording.edition);
+      recording.update(meta, indexes.length > 0 ? meta : recording.edition);
     } else if (recording.rows > recording.meta.rows) recording.extend(facts);
     else return;
-    this.hasFacts = this.hasEntries = false;
+    this.hasFacts = false;
     const took = isShown ? performance.now() - began : 0;
     const wait = Math.min(Math.max(SHOWN_AFTER_MS, took / BUSY_PART), LAST_SHOWN_AFTER_MS);
     this.shownAgain = performance.now() + wait;
@@ -141,19 +142,15 @@ export class LiveRecording {
       before.end();
     }
     this.root.classList.add("started");
-    const state = new State(recording, { applyFilter, search });
+    const state = new State(recording);
     const app = (this.app = new App(this.root, state));
-    new OverviewStrip(part(".overview"), state);
     this.bar.update({ state });
     const isAtEnd = recording.meta.summary.live && readLink(location.hash).seq === null;
     if (!before) this.following.isOn = isAtEnd;
-    const arrive = () => !before && app.arrive();
-    const { signal } = app.life;
-    await keepLink(state, VIEWS.map(({ name }) => name), arrive, { token, signal });
-    if (signal.aborted) return;
+    await app.follow(() => !before && app.arrive(), token);
+    if (app.life.signal.aborted) return;
     if (this.wanted === 1) this.chosen = state.row;
     this.following.attach(app);
-    Object.assign(window, { acpReport: { state, recording } });
   }
 
   /** Chooses the row that is chosen in a report, once its facts are known. @param {App} app */
