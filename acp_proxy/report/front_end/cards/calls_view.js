@@ -55,8 +55,7 @@ export class CallsView {
     const on = { input: () => this.build() };
     this.selects = ["Kind", "Status"].map((name) => h("select", { "aria-label": name, on }));
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
-    const tools = div("calls-tools", this.selects, this.count);
-    container.append(tools, this.list.body);
+    container.append(div("calls-tools", this.selects, this.count), this.list.body);
   }
 
   async read() {
@@ -68,10 +67,9 @@ export class CallsView {
     const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
     this.selects.forEach((select, isStatus) => {
       const { value } = select;
-      const all = isStatus ? "every status" : "every kind";
       const named = [...calls.values()].map((call) => isStatus ? call.state : call.detail);
       const options = [...new Set(named.sort())].map((word) => h("option", { value: word }, word));
-      clear(select, h("option", { value: "" }, all), options);
+      clear(select, h("option", { value: "" }, isStatus ? "every status" : "every kind"), options);
       select.value = value;
     });
     this.build("kept");

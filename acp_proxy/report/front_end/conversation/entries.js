@@ -139,8 +139,7 @@ export class Entries {
       const ends = kinds[item] === SECTION ? [] : [seqs[item], lastSeqs[item] ?? -1];
       const row = ends.map((seq) => recording.rowOf(seq)).find((one) => one >= 0) ?? -1;
       // The end of a turn that never ended has the number of its prompt.
-      const isFree = row >= start.row && (found[row] < 0 || kinds[item] !== "end");
-      if (isFree) found[row] = item;
+      if (row >= start.row && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
     }
     const [seq, asked, call, run] = recording.columns("seq", "request_seq", "call", "run");
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];

@@ -50,8 +50,7 @@ export class BlockCache {
    */
   now(name, isEnough = () => true) {
     const { value, isStale, isReading } = this.entries.get(name) ?? { isStale: true };
-    const isWanted = value === undefined || !isEnough(value);
-    if (isStale && !isReading && isWanted) void this.get(name);
+    if (isStale && !isReading && (value === undefined || !isEnough(value))) void this.get(name);
     return this.entries.get(name)?.value;
   }
 

@@ -158,10 +158,9 @@ export class Recording {
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
     this.pack();
-    const problems = [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq);
     const known = this.problems;
     this.problems = new Map();
-    for (const problem of problems) {
+    for (const problem of [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq)) {
       const row = problem.severity === "info" ? -1 : this.rowOf(problem.seq);
       if (row >= 0) this.problems.set(row, [...(this.problems.get(row) ?? []), problem]);
     }
@@ -326,6 +325,9 @@ export class Recording {
     const sign = kind === "response" ? " ✓" : kind === "error" ? " ✗" : "";
     return visibleText(update ?? method ?? (kind === "blank" ? "" : kind ?? "")) + sign;
   }
+
+  /** The frame number of the last row; 0 without rows. */
+  get lastSeq() { return this.numbers("seq").at(this.rows - 1) || 0; }
 
   /** Whether the page contains the lines of the frames. */
   get hasPayloads() { return this.meta.payloads; }

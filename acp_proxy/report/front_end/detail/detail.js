@@ -150,14 +150,9 @@ export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq
  * @param {HTMLElement} box for the text and the message
  * @param {string} text
  */
-async function copyText(box, text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    clear(box, `copied (${countInWords(text.length, "character")})`);
-  } catch {
-    clear(box, "Your browser forbids to copy: ", h("pre", null, text));
-  }
-}
+const copyText = (box, text) => Promise.resolve(text).then((it) => navigator.clipboard.writeText(it))
+  .then(() => clear(box, `copied (${countInWords(text.length, "character")})`),
+    () => clear(box, "Your browser forbids to copy: ", h("pre", null, text)));
 
 /**
  * Fills the detail pane, and keeps it at the row that is selected.

@@ -46,8 +46,7 @@ export function longStrings(value, place = "") {
   const newText = isObject(value) && value.newText;
   if (typeof newText === "string") return contentBlocks({ ...value, type: "diff" });
   const members = Object.entries(value ?? {});
-  const found = members.flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`));
-  return found.slice(0, 20);
+  return members.flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`)).slice(0, 20);
 }
 
 /**

@@ -9,7 +9,6 @@ const DEEPEST = 100;
 const NO_SPACE = SPACE.replace("[", "[^");
 const WORD = `(?:"(?:[^"\\\\]|\\\\[^\\n])*"|${NO_SPACE.replace("]", '()"]')})+`;
 const TOKEN = new RegExp(`${SPACE}*(?:([()])|(${WORD}))`, "yu");
-const TERM = /^([A-Za-z_-]+):(.*)$/s;
 const PLACES = `(?:params|result|error)(?:\\.${NO_SPACE.replace("]", "=.]")}+)*`;
 const PATH = new RegExp(`^(${PLACES})=(.*)$`, "su");
 /** The text is not a filter. */
@@ -69,7 +68,7 @@ function termOf(token, place, rows, wrong) {
     const wanted = unquoted(value);
     return pathFilter(path, wanted, wanted.includes("*") && wanted === value, rows);
   }
-  const match = TERM.exec(token);
+  const match = /^([A-Za-z_-]+):(.*)$/s.exec(token);
   if (!match) {
     if (OWN_STATES.includes(token)) return stateFilter(token, rows);
     if (!token.includes("=") || token[0] === '"') return containsFilter(token, rows);

@@ -5,8 +5,6 @@ import { tokensOf } from "./grammar.js";
 import { asciiJson } from "./json.js";
 import { DIRECTIONS } from "./terms.js";
 
-/** A value that needs no quotes. */
-const PLAIN = /^[\w./:@+<>=-]+$/;
 /** The columns with the values of some keys. @type {Map<string, string>} */
 export const COLUMN_OF_KEY = new Map(Object.entries({ dir: "stream", kind: "kind",
   method: "method", session: "session", call: "tool_call", terminal: "terminal", fault: "fault" }));
@@ -18,7 +16,7 @@ export const COLUMN_OF_KEY = new Map(Object.entries({ dir: "stream", kind: "kind
 export function termText(key, value) {
   const [sign, text] = key.includes(".") ? ["=", value]
     : [":", value.replace(/[*?[]/g, "[$&]")];
-  if (PLAIN.test(text)) return key + sign + text;
+  if (/^[\w./:@+<>=-]+$/.test(text)) return key + sign + text;
   return key + sign + (visibleText(text) === text ? JSON.stringify(text) : asciiJson(text));
 }
 

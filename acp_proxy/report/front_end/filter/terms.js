@@ -66,14 +66,13 @@ const KINDS_WITH_ID = ["request", "response", "error", "batch", "invalid"];
 export const KINDS = [...MESSAGE_KINDS, "invalid", "blank", "stderr", "event"];
 export const OWN_STATES = ["unanswered", "failed"];
 const STATES = [...OWN_STATES, ...KINDS];
-const ENDED_STATUSES = ["completed", "failed", "cancelled"];
-export const STATUSES = ["pending", "awaiting_permission", "in_progress", ...ENDED_STATUSES];
+export const STATUSES =
+  ["pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled"];
 const SIZES = { "": 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9 };
 const TIMES = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, "": 1e9, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
 export const SPACE =
   "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const BOUND = new RegExp(`^(<=|>=|<|>|=)?${SPACE}*([0-9]*\\.?[0-9]+)${SPACE}*([a-zA-Zµ]*)$`);
-const UPDATE_KIND = /^(?=.*_)[\p{XIDS}_]\p{XIDC}*$/u;
 
 /** @param {string} text */
 export const quoted = (text) => `'${visibleText(text)}'`;
@@ -96,7 +95,7 @@ function chosenWords(value, words, what) {
 
 /** @type {Term} */
 function kindTerm(value, rows) {
-  const update = value.split("|").find((word) => UPDATE_KIND.test(word));
+  const update = value.split("|").find((word) => /^(?=.*_)[\p{XIDS}_]\p{XIDC}*$/u.test(word));
   if (update) {
     const place = `params.update.sessionUpdate=${update}`;
     throw new BadValue(`${quoted(update)} is not a kind of frame; for an update use ${place}`);

@@ -25,7 +25,6 @@ const ARROWS = {
 };
 /** The class of a row whose cells are not in memory yet. */
 const PENDING = "list-pending";
-const FLAG_FAULTS = 1 | 2 | 4;
 
 export class ListView {
   /** @param {HTMLElement} container @param {State} state */
@@ -57,11 +56,11 @@ export class ListView {
 
   /** @param {boolean} [hasGrown] whether only rows from `grewFrom` on have changed */
   build(hasGrown = false) {
-    const last = this.recording.rows - 1;
     // The width that the two largest numbers of a run need, with marks.
-    const numbers = String(this.recording.numbers("seq").at(last) || 0).length;
+    const numbers = String(this.recording.lastSeq).length;
     this.list.body.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
-    const digits = secondsInWords(this.recording.numbers("t_ns").at(last) || 0).length;
+    const last = this.recording.numbers("t_ns").at(this.recording.rows - 1) || 0;
+    const digits = secondsInWords(last).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
     this.list.body.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
@@ -190,8 +189,7 @@ export class ListView {
     return [
       sentences && sign(this.state.isWarned(first) ? "sign-warning" : "sign-problem", "▼",
         sentences.map(({ text }) => text).join("\n")),
-      (this.recording.numbers("flags").at(first) & FLAG_FAULTS) > 0
-        && sign("sign-fault", "◆", "fault"),
+      (this.recording.numbers("flags").at(first) & 7) > 0 && sign("sign-fault", "◆", "fault"),
       matched[lowerBound(matched, first)] <= last && sign("sign-hit", "●", "found"),
     ];
   }

@@ -95,8 +95,7 @@ export function debtsOf({ rows, isOpen }, spans) {
   for (const { from, to } of spans) debts.fill(1, from + 1, to + 1);
   // In an imported log, the answer may only be missing in the log.
   const endless = isOpen ? [] : spans.filter(({ to }) => to === Infinity);
-  const first = endless.reduce((least, { from }) => Math.min(least, from), rows);
-  return debts.fill(2, first + 1);
+  return debts.fill(2, endless.reduce((least, { from }) => Math.min(least, from), rows) + 1);
 }
 
 /**
@@ -131,9 +130,8 @@ export function sequenceItems(recording, shown) {
   const deliver = (/** @type {number} */ until) => {
     for (; next < late.length && late[next].arrived < until; next++) {
       const [item, time] = [late[next], late[next].arrived];
-      const isAtOnce = items[items.length - 1] === item;
       held--;
-      if (isAtOnce) Object.assign(item, { delivered: true, held });
+      if (items.at(-1) === item) Object.assign(item, { delivered: true, held });
       else items.push({ ...item, kind: "delivery", time, after: time - before, seen, held });
       before = time;
     }

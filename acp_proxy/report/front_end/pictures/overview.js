@@ -154,10 +154,9 @@ export class OverviewStrip {
   stretch(name, left, right, ...words) {
     const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
     const lines = words.filter(Boolean);
-    // A narrower part has no words.
-    const isNamed = (right - left) * this.width > 28;
     return h("div", { class: `overview-stretch overview-${name}`, style, title: lines.join(" ") },
-      isNamed && [h("i", null), ...lines.map((one) => span("", one))]);
+      // A narrower part has no words.
+      (right - left) * this.width > 28 && [h("i", null), ...lines.map((one) => span("", one))]);
   }
 
   /** @param {import("./time_axis.js").DrawnGap} band of turns */

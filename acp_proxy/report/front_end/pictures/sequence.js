@@ -73,8 +73,7 @@ export class SequenceView {
     this.items = sequenceItems(this.recording, this.state.shown);
     const isSame = lanes === String(this.facts.lanes);
     const first = isSame ? this.items.findIndex(({ last }) => last >= from - 1) : 0;
-    const all = this.items.map((_, at) => at);
-    this.list.setItems(all, this.indexOf(this.state.row), place, first);
+    this.list.setItems([...this.items.keys()], this.indexOf(this.state.row), place, first);
   }
 
   goTo() {

@@ -5,8 +5,6 @@
 import { lowerBound } from "../data/columns.js";
 
 const QUIET_PART = 0.02;
-const FEW = 3;
-const ROWS_FOR_ONE = 20;
 /** Parts of the width of the axis: for the longest gap without a wait, and for all such gaps. */
 const MOST_OF_ONE = 0.065;
 const MOST_OF_ALL = 0.3;
@@ -17,8 +15,7 @@ const MOST_OF_ALL = 0.3;
 const PART_OF_WAITS = 0.5;
 const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
-/** A pause with nobody to answer that has a larger part of the axis is a gap. */
-const LARGEST_OF_NOBODY = 0.1;
+
 /**
  * If the waits take at least this part of the time without other gaps, their part of the axis is
  * enlarged.
@@ -87,7 +84,7 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   if (plain && active < 1) return plain;
   const axis = { times: breaks, places, gaps };
   const wide = Array.from(times.keys()).filter((row) => row > 0 && !debts[row]
-    && placeOf(axis, times[row]) - placeOf(axis, times[row - 1]) > LARGEST_OF_NOBODY
+    && placeOf(axis, times[row]) - placeOf(axis, times[row - 1]) > 0.1
     && !found.some((gap) => gap.row === row));
   const has = (/** @type {number} */ row) => marked.has(row) || wide.includes(row);
   return wide.length ? timeAxis(times, debts, { has }, plain ?? axis) : axis;
@@ -120,7 +117,7 @@ function gapsIn(times, debts, marked) {
   const length = sorted.reduce((sum, one) => sum + one, 0);
   let [at, rest] = [sorted.length - 1, length];
   for (; sorted[at] > QUIET_PART * rest; at--) rest -= sorted[at];
-  const most = Math.floor(Math.max(FEW, times.length / ROWS_FOR_ONE));
+  const most = Math.floor(Math.max(3, times.length / 20));
   const isRare = (/** @type {number} */ least) => !(sorted[sorted.length - 1 - most] > least);
   // A pause of more than a quarter of the time is a gap, even if many pauses are long.
   const least = [sorted[at], (QUIET_PART * length) / 2].find(isRare) ?? 0.25 * length;

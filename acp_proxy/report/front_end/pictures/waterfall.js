@@ -115,8 +115,7 @@ export class WaterfallView {
     if (!this.turns.length) return;
     if (!this.tools.isConnected) clear(this.element, this.tools, this.list.body);
     const ofRow = this.named(this.recording.numbers("turn").at(row));
-    const before = this.named(this.turn?.turn ?? null) ?? this.named(turn);
-    this.showTurn(ofRow ?? before ?? longest());
+    this.showTurn(ofRow ?? this.named(this.turn?.turn ?? null) ?? this.named(turn) ?? longest());
     if (seq === this.steps[this.list.active]?.step.seq) return;
     this.list.setActive(this.steps.findIndex(({ step }) => step.seq === seq));
   }

@@ -49,8 +49,7 @@ export async function readLines(rows, questions, parts, signal, onBlock) {
 async function startScan(source, asked) {
   const questions = asked.map((question) => ({ ...question, answers: null }));
   try {
-    const url = await (workerUrl ??= makeWorkerUrl(source));
-    const worker = new Worker(url);
+    const worker = new Worker(await (workerUrl ??= makeWorkerUrl(source)));
     const ask = (/** @type {object} */ message) => new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = reject;

@@ -32,7 +32,6 @@ const UNLIKE_LOWER =
   /[\p{CWCF}\u01f0\u0390\u03b0\u1e96-\u1e99\u1f50-\u1f56\u1fb6-\u1fd7\u1fe2-\u1fe7\u1ff6]/gu;
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const INDEX = /^[0-9]{1,9}$/;
-const MAYBE_NO_STRING = /^(?:[-0-9[{]|true$|false$|null$|NaN$|Infinity$)/;
 const NO_JSON_NUMBER = /("[^"\\]*(?:\\.[^"\\]*)*")|-?\bInfinity\b|\bNaN\b/gs;
 
 export class Scanner {
@@ -64,17 +63,13 @@ export class Scanner {
   }
 }
 
-/** @param {Question} question @returns {Reader} */
+/** @param {any} question @returns {Reader} */
 function readerOf(question) {
   if (question.kind === "search") return new TextSearch(question);
-  const isTrue = question.kind === "path" ? pathTest(question) : textTest(question);
-  return { read: (line, row, { event }, hits) => isTrue(line, event) && hits.push(row) };
-}
-
-/** @param {any} question @returns {(line: string) => boolean} */
-function textTest(question) {
   const wanted = withoutCase(question.wanted);
-  return (line) => withoutCase(line).includes(wanted);
+  const isTrue = question.kind === "path" ? pathTest(question)
+    : (/** @type {string} */ line) => withoutCase(line).includes(wanted);
+  return { read: (line, row, { event }, hits) => isTrue(line, event) && hits.push(row) };
 }
 
 /**
@@ -84,7 +79,7 @@ function textTest(question) {
 function pathTest({ keys, wanted, isPattern }) {
   const pattern = patternTest(wanted.replace(/[[?]/g, "[$&]"));
   const fits = isPattern ? pattern : (/** @type {string} */ text) => text === wanted;
-  const isString = !isPattern && !MAYBE_NO_STRING.test(wanted);
+  const isString = !isPattern && !/^(?:[-0-9[{]|true$|false$|null$|NaN$|Infinity$)/.test(wanted);
   // In a line without escapes, names and strings are written unchanged.
   const names = [...keys.filter((key) => !INDEX.test(key)), ...(isString ? [wanted] : [])];
   const mayHave = (/** @type {string} */ line) =>

@@ -15,7 +15,6 @@ import { readLines } from "./scan.js";
  * @property {number} count how many rows were judged
  */
 
-const CALL_TERM = /(?<=^|[\s(])call:"?([^\s"()*?[]+)"?/;
 
 /**
  * Returns the rows that match a filter.
@@ -55,7 +54,7 @@ export async function applyFilter({ recording }, text, signal, before) {
  * another term
  */
 export function misread(recording, filter) {
-  const [found, id] = CALL_TERM.exec(filter) ?? [];
+  const [found, id] = /(?<=^|[\s(])call:"?([^\s"()*?[]+)"?/.exec(filter) ?? [];
   const isCall = (/** @type {number} */ code) => recording.texts[code - 1]?.startsWith(id);
   if (!found || Array.from(recording.codes("tool_call")).some(isCall)) return null;
   const [words, term] = [`No call has an id that begins with “${id}”.`, `text:${id}`];

@@ -76,7 +76,11 @@ export class App {
     part(".tools").prepend(this.tabs.element);
     /** @type {HTMLElement[]} */
     this.panels = VIEWS.map(({ name }) => part(`#view-${name}`));
-    part(".main").addEventListener("click", (/** @type {Event} */ event) => this.onRowClick(event));
+    part(".main").addEventListener("click", (/** @type {any} */ { target }) => {
+      const isChosen = target.closest("[aria-selected=true]");
+      // In shell.css, this is the condition under which the detail is below the rows.
+      if (isChosen && matchMedia("(max-width: 900px)").matches) this.detail.scrollIntoView();
+    });
     part("#times").onchange = (/** @type {any} */ { target }) => state.set("times", target.value);
     /** @type {HTMLElement} */
     this.message = part(".message");
@@ -85,7 +89,6 @@ export class App {
     /** @type {HTMLDialogElement} */
     this.help = part(".help");
     part(".help-opener").addEventListener("click", () => this.help.showModal());
-    part(".help-closer").addEventListener("click", () => this.help.close());
     /** Ends the app: aborted when another app takes its place. */
     this.life = new AbortController();
     const { signal } = this.life;
@@ -178,8 +181,7 @@ export class App {
   /** @param {string} name of a view */
   mount(name) {
     const place = VIEWS.findIndex((one) => one.name === name);
-    const { View } = VIEWS[place];
-    const mounted = this.mounted.get(name) ?? new View(this.panels[place], this.state);
+    const mounted = this.mounted.get(name) ?? new VIEWS[place].View(this.panels[place], this.state);
     this.mounted.set(name, mounted);
     return mounted;
   }
@@ -278,16 +280,6 @@ export class App {
   move(step) {
     this.current?.list.move(step);
     this.arrive();
-  }
-
-  /**
-   * Scrolls to the detail of a clicked row, if the detail is below the rows.
-   * @param {Event} event
-   */
-  onRowClick({ target }) {
-    const isChosen = target instanceof Element && target.closest("[aria-selected=true]");
-    // In shell.css, this is the condition under which the detail is below the rows.
-    if (isChosen && matchMedia("(max-width: 900px)").matches) this.detail.scrollIntoView();
   }
 
   /** Scrolls to the selected row, if the facts at the top of the page leave it too little room. */

@@ -49,10 +49,7 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
   }
   const { rows } = recording;
   if (isPause(shown[shown.length - 1], rows)) items.push(rows * ITEM_KINDS + SILENCE);
-  const built = new Int32Array(kept.length + items.length);
-  built.set(kept);
-  built.set(items, kept.length);
-  return built;
+  return new Int32Array([...kept, ...items]);
 }
 
 /**

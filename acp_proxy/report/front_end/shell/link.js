@@ -16,26 +16,19 @@
  * @property {number} channel
  */
 
-const WRITE_AFTER_MS = 250;
-/**
- * The address is written this long after the last key was typed into the filter, so that a word is
- * one step in the history.
- */
-const TYPED_AFTER_MS = 1000;
 /**
  * The changes of the state after which the address is written.
  * @type {import("./state.js").Change[]}
  */
 const WRITTEN = ["row", "shown", "matched", "turn"];
 const AT_FIRST = { view: "", filter: "", query: "", turn: null, range: null };
-const LINK_RANGE = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/;
 
 /** @param {string} hash @returns {Link} */
 export function readLink(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
   const number = (/** @type {string} */ name) =>
     /^\d+$/.test(values.get(name) ?? "") ? Number(values.get(name)) : null;
-  const [, from, to] = LINK_RANGE.exec(values.get("t") ?? "") ?? [];
+  const [, from, to] = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(values.get("t") ?? "") ?? [];
   return {
     seq: number("seq"), turn: number("turn"), view: values.get("view"), filter: values.get("f"),
     query: values.get("q"), range: from ? [nanosecondsOf(from), nanosecondsOf(to)] : null,
@@ -139,8 +132,9 @@ export async function keepLink(state, views, onArrival, { token = "", signal } =
   const writeLater = () => {
     clearTimeout(timer);
     if (signal?.aborted) return;
+    // A word that is typed into the filter is one step in the history.
     const isTyped = document.activeElement?.id === "filter";
-    timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
+    timer = window.setTimeout(() => write(true), isTyped ? 1000 : 250);
   };
   for (const change of WRITTEN) state.on(change, writeLater);
   state.on("view", () => write(true));

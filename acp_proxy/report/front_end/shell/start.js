@@ -6,9 +6,6 @@ import { clear, h, part } from "./dom.js";
 import { State } from "./state.js";
 import { messageOf } from "./words.js";
 
-/** Recordings with at most this many rows are read at the start, since printing cannot wait. */
-const READ_AT_ONCE = 8000;
-
 /** Reads the recording and shows it. If this fails, shows the reason. */
 async function startApp() {
   const root = part("#app");
@@ -30,11 +27,10 @@ async function startApp() {
   }
 }
 
-/** Reads the rows that may be printed. @param {Recording} recording */
+/** Reads the rows that may be printed, since printing cannot wait. @param {Recording} recording */
 async function readAhead({ rows, entries, cells }) {
   await entries.ready();
-  const end = rows > READ_AT_ONCE ? PRINTED : rows;
-  for (let row = 0; row < end; row += PRINTED) await cells(row);
+  for (let row = 0; row < (rows > 8000 ? PRINTED : rows); row += PRINTED) await cells(row);
 }
 
 void startApp();

@@ -210,9 +210,8 @@ export class VirtualList {
     this.geometry = geometry;
     this.space.style.setProperty("height", `${geometry.height}px`);
     this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
-    const isKept = place === "kept" || this.active < 0 || !viewport;
     if (place === "kept" && this.follows && viewport > 0) this.scrollTo(geometry.lastOffset);
-    else if (isKept) this.scrollTo(geometry.within(from));
+    else if (place === "kept" || this.active < 0 || !viewport) this.scrollTo(geometry.within(from));
     else this.scrollTo(geometry.offsetFor(this.active, from, place));
   }
 
@@ -276,14 +275,13 @@ export class VirtualList {
    */
   onResize() {
     const { clientHeight, scrollTop } = this.body;
-    const height = clientHeight - (this.head?.offsetHeight ?? 0);
     // A hidden list keeps no rows.
     if (clientHeight === 0) return this.nodes.forEach((node, at) => this.remove(at, node));
     const { geometry: { viewport }, active, offset } = this;
     const isSeen = this.geometry.offsetFor(active, offset, "nearest") === offset;
     this.scrollTop = scrollTop;
     const place = viewport === 0 ? "center" : isSeen ? "nearest" : "kept";
-    this.layOut(height, this.follows ? "kept" : place);
+    this.layOut(clientHeight - (this.head?.offsetHeight ?? 0), this.follows ? "kept" : place);
     this.draw();
   }
 

@@ -92,12 +92,11 @@ export class AllRecordings {
     this.drawing = 0;
     const rows = [...this.rows.values()].sort((a, b) => inOrder(a.entry, b.entry));
     const active = /** @type {HTMLElement | null} */ (document.activeElement);
-    const now = Date.now();
     let next = this.body.firstElementChild;
     for (const { element, entry } of rows) {
       if (element === next) next = next.nextElementSibling;
       else this.body.insertBefore(element, next);
-      element.toggleAttribute("hidden", !isChosen(entry, this.choice, now));
+      element.toggleAttribute("hidden", !isChosen(entry, this.choice, Date.now()));
     }
     // An element that is moved loses the focus.
     active?.focus({ preventScroll: true });

@@ -10,16 +10,9 @@ const OTHER_PROGRAM =
   "Another program answers at this address, not acp-proxy. Nothing was sent to it.";
 /** The times between two attempts to connect: each is twice as long as the one before. */
 const FIRST_RETRY_MS = 250;
-const LAST_RETRY_MS = 4000;
 
-/** An answer of the server that is an error. */
-export class Refusal extends Error {
-  /** @param {string} words @param {number} status of the response */
-  constructor(words, status) {
-    super(words);
-    this.status = status;
-  }
-}
+/** The error for an answer of the server. @param {string} words @param {number} status */
+export const refusal = (words, status) => Object.assign(new Error(words), { status });
 
 export class Connection {
   constructor() {
@@ -34,7 +27,7 @@ export class Connection {
    * @param {AbortSignal} [signal]
    */
   async prove(signal) {
-    if (this.token === "") throw new Refusal(NO_TOKEN, 401);
+    if (this.token === "") throw refusal(NO_TOKEN, 401);
     const challenge = hexOf(window.crypto.getRandomValues(new Uint8Array(32)));
     const message = `acp-proxy web ${challenge} ${location.host}`;
     const response = await window.fetch(`/proof?challenge=${challenge}`, { ...ONLY_HERE, signal });
@@ -43,7 +36,7 @@ export class Connection {
   }
 
   /**
-   * Requests a path with the token. Rejects with a `Refusal` if the answer is an error.
+   * Requests a path with the token. Rejects with a `refusal` if the answer is an error.
    * @param {string} path @param {Record<string, string>} values @param {AbortSignal} [signal]
    */
   async get(path, values, signal) {
@@ -52,7 +45,7 @@ export class Connection {
     const response = await window.fetch(address, { ...ONLY_HERE, headers, signal });
     if (response.ok) return response;
     const words = (await response.text()).trim();
-    throw new Refusal(words || `the server answered ${response.status}`, response.status);
+    throw refusal(words || `the server answered ${response.status}`, response.status);
   }
 
   /**
@@ -71,17 +64,17 @@ export class Connection {
    * @param {(record: any) => unknown} take @param {(problem: string) => void} say
    */
   async follow(path, values, take, say) {
-    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LAST_RETRY_MS)) {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, 4000)) {
       let problem = `${LOST} Trying again…`;
       try {
         for await (const record of recordsOf(await this.ask(path, values()))) {
           wait = FIRST_RETRY_MS / 2;
           await take(record);
         }
-      } catch (error) {
+      } catch (/** @type {any} */ error) {
         if (!(error instanceof TypeError)) problem = messageOf(error);
         // After these statuses, another attempt is of no use.
-        if (error instanceof Refusal && [401, 403, 404].includes(error.status)) return say(problem);
+        if ([401, 403, 404].includes(error.status)) return say(problem);
       }
       say(problem);
       await new Promise((resolve) => setTimeout(resolve, wait));

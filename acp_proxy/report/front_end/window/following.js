@@ -8,9 +8,6 @@ import { countInWords } from "../shell/words.js";
  * @typedef {import("../shell/state.js").State} State
  */
 
-/** The views whose last row is the newest one. */
-const IN_ORDER = new Set(["conversation", "list", "sequence"]);
-
 export class Following {
   /** @type {App | null} */
   app = null;
@@ -29,8 +26,7 @@ export class Following {
 
   /** Follows in an app, which may have taken the place of another one. @param {App} app */
   attach(app) {
-    const { state } = app;
-    this.app = app;
+    const { state } = (this.app = app);
     Object.assign(app.commands, { G: () => this.follow(), End: () => this.follow() });
     const main = part(".main");
     main.append(this.pill);
@@ -55,7 +51,8 @@ export class Following {
 
   /** The list of the current view; undefined if its end is not the end of the recording. */
   get list() {
-    return IN_ORDER.has(this.app?.state.view ?? "") ? this.app?.current?.list : undefined;
+    const { state, current } = this.app ?? {};
+    return /^(conversation|list|sequence)$/.test(state?.view ?? "") ? current?.list : undefined;
   }
 
   look() {
@@ -78,7 +75,7 @@ export class Following {
   /** Hides all rows up to now, or shows them again. */
   hide() {
     const { earliest, recording } = this.state;
-    this.earliest = earliest > 0 ? 0 : (recording.numbers("seq").at(recording.rows - 1) || 0) + 1;
+    this.earliest = earliest > 0 ? 0 : recording.lastSeq + 1;
     this.state.hideBefore(earliest > 0 ? 0 : recording.rows);
     this.follow();
   }

@@ -77,8 +77,8 @@ export const dayOf = (time) => time.toLocaleDateString("sv");
 /** @param {string} hash @returns {Choice} */
 export function readChoice(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
-  const given = CHOICES.map((name) => [name, values.get(name) ?? ""]);
-  return Object.fromEntries(given);
+  return /** @type {any} */ (
+    Object.fromEntries(CHOICES.map((name) => [name, values.get(name) ?? ""])));
 }
 
 /**

@@ -6,17 +6,12 @@ import { App } from "../shell/app.js";
 import { clear, h, part } from "../shell/dom.js";
 import { firstRow, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
-import { Refusal } from "./connection.js";
+import { refusal } from "./connection.js";
 import { Following } from "./following.js";
 import { HttpSource } from "./http_source.js";
 import { LiveHead } from "./live_head.js";
 import { WaitsBar } from "./waits_bar.js";
 
-/** New rows are shown this long after the last ones, or later if showing them takes long. */
-const SHOWN_AFTER_MS = 100;
-const LAST_SHOWN_AFTER_MS = 1000;
-/** Showing new rows takes at most this part of the time. */
-const BUSY_PART = 0.2;
 export class LiveRecording {
   /** Index blocks that are not shown yet. @type {Uint8Array[]} */
   held = [];
@@ -59,7 +54,7 @@ export class LiveRecording {
   /** @param {any} record of the stream */
   async take({ name, bytes, ...values }) {
     const data = bytes.length > 0 ? await inflate(bytes) : bytes;
-    if (name === "gone") throw new Refusal(values.why, 404);
+    if (name === "gone") throw refusal(values.why, 404);
     if (name === "hello") {
       part("#banner").hidden = !values.unredacted;
       this.begin(values.stream);
@@ -87,7 +82,7 @@ export class LiveRecording {
   /** Begins without rows. @param {string} stream the id of the stream of rows */
   begin(stream) {
     const { recording } = this.app?.state ?? {};
-    if (recording) this.wanted = recording.numbers("seq").at(recording.rows - 1) || 0;
+    if (recording) this.wanted = recording.lastSeq;
     this.source = new HttpSource(this.connection, stream);
     this.recording = new Recording(this.source, null);
     this.facts = { parties: {}, members: {} };
@@ -109,8 +104,7 @@ export class LiveRecording {
     const isShown = app?.state.recording === recording;
     recording.meta ??= { ...facts };
     this.held.splice(0).forEach((one) => recording.append(one));
-    const last = recording.numbers("seq").at(recording.rows - 1) || 0;
-    if (!isShown && facts.partial && last < this.wanted) return;
+    if (!isShown && facts.partial && recording.lastSeq < this.wanted) return;
     const isFirst = isShown && recording.meta.partial && !facts.partial;
     const indexes = this.indexes.splice(0);
     indexes.forEach((one) => recording.entries.take(one));
@@ -120,12 +114,16 @@ export class LiveRecording {
     } else if (recording.rows > recording.meta.rows) recording.extend(facts);
     else return;
     this.hasFacts = false;
+    // Showing new rows takes at most a fifth of the time.
     const took = isShown ? performance.now() - began : 0;
-    const wait = Math.min(Math.max(SHOWN_AFTER_MS, took / BUSY_PART), LAST_SHOWN_AFTER_MS);
-    this.shownAgain = performance.now() + wait;
+    this.shownAgain = performance.now() + Math.min(Math.max(100, 5 * took), 1000);
     if (!isShown) void this.mount(recording);
-    if (isFirst && app?.state.row === this.chosen) this.choose(app);
     const { state, fit } = /** @type {App} */ (this.app);
+    // Once the facts are known, the row is chosen that is chosen in a report.
+    if (isFirst && state.row === this.chosen) {
+      state.select(firstRow(recording));
+      if (this.following.isOn) this.following.follow();
+    }
     if (this.head.draw(state)) fit();
   }
 
@@ -151,12 +149,5 @@ export class LiveRecording {
     if (app.life.signal.aborted) return;
     if (this.wanted === 1) this.chosen = state.row;
     this.following.attach(app);
-  }
-
-  /** Chooses the row that is chosen in a report, once its facts are known. @param {App} app */
-  choose({ state }) {
-    const { isOn } = this.following;
-    state.select(firstRow(state.recording));
-    if (isOn) this.following.follow();
   }
 }

@@ -117,8 +117,7 @@ export class WaitsBar {
   notify(body, since) {
     if (since === this.notified || window.Notification?.permission !== "granted") return;
     this.notified = since;
-    const note = new window.Notification(this.name, { body, tag: this.name });
-    note.onclick = () => window.focus();
+    new window.Notification(this.name, { body, tag: this.name }).onclick = () => window.focus();
   }
 }
 

@@ -6,24 +6,18 @@ import { fragmentOf } from "./listed.js";
 import { LiveRecording } from "./live_recording.js";
 import { Task } from "./task.js";
 
-const RECORDING_PATH = /^\/r\/([^/]+)$/;
-
-function startWindow() {
-  const [, name] = RECORDING_PATH.exec(location.pathname) ?? [];
-  const connection = new Connection();
-  part("#unfinished")?.remove();
-  if (name) {
-    const live = new LiveRecording(connection, decodeURIComponent(name));
-    const task = new Task(connection);
-    const back = part(".to-list");
-    back.href = `/${fragmentOf({ token: connection.token })}`;
-    back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.name })));
-    void live.run();
-  } else {
-    const list = new AllRecordings(connection);
-    Object.assign(window, { acpRecordings: list });
-    void list.run();
-  }
+const recordingPath = /^\/r\/([^/]+)$/.exec(location.pathname);
+const connection = new Connection();
+part("#unfinished")?.remove();
+if (recordingPath) {
+  const live = new LiveRecording(connection, decodeURIComponent(recordingPath[1]));
+  const task = new Task(connection);
+  const back = part(".to-list");
+  back.href = `/${fragmentOf({ token: connection.token })}`;
+  back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.name })));
+  void live.run();
+} else {
+  const list = new AllRecordings(connection);
+  Object.assign(window, { acpRecordings: list });
+  void list.run();
 }
-
-startWindow();
