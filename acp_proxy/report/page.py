@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from acp_proxy.report.compared_page import ComparisonFacts
 
 _FRONT_END = files(__package__) / "front_end"
-LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/start.js", "search/worker.js"
-"""The paths of three scripts: the loader (it runs first), the main script, the search worker."""
+LOADER, SCRIPT = "shell/loader.js", "shell/start.js"
+"""The paths of two scripts: the loader (it runs first), the main script, also for its worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
 _WINDOW_SCRIPT = "window/window.js"
@@ -57,7 +57,6 @@ class Assets:
     loader: str
     """The script that runs first. It decompresses the main script and starts it."""
     script: str
-    worker: str
     style: str
 
 
@@ -76,7 +75,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
 
 def _end(made: Assets, script: str, blocks: Iterable[DataBlock] = ()) -> Iterator[bytes]:
     """Yields the end of a page: blocks of data, and the script that starts the page."""
-    for name, pieces in chain(blocks, [_packed("worker", made.worker), _packed("script", script)]):
+    for name, pieces in chain(blocks, [_packed("script", script)]):
         if not _BLOCK_ID.fullmatch(name):
             raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
         yield f'<script type="application/octet-stream" id="{name}">'.encode()
@@ -104,7 +103,7 @@ def window_page() -> bytes:
 
 @functools.cache
 def assets() -> Assets:
-    """Returns the loader, the script, the worker and the style. They are equal in all reports.
+    """Returns the loader, the script and the style. They are equal in all reports.
 
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
@@ -112,7 +111,7 @@ def assets() -> Assets:
     styles = {file.name for file in (_FRONT_END / "styles").iterdir() if file.name.endswith(".css")}
     order = [*filter(styles.__contains__, _STYLES), *sorted(styles - {*_STYLES})]
     style = read_style(f"styles/{name}" for name in order)
-    return Assets(read_script(LOADER), read_script(SCRIPT), read_script(WORKER), style)
+    return Assets(read_script(LOADER), read_script(SCRIPT), style)
 
 
 def comparison_parts(comparison: "ComparisonFacts") -> Iterator[bytes]:

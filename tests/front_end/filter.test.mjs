@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
 import { parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
 import { jsonText } from "../../acp_proxy/report/front_end/filter/json.js";
-import { patternTest } from "../../acp_proxy/report/front_end/filter/patterns.js";
+import { patternTest } from "../../acp_proxy/report/front_end/filter/json.js";
 import { misread } from "../../acp_proxy/report/front_end/search/search.js";
 
 test("a pattern matches whole texts like fnmatchcase of Python", () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
-import { completionOf } from "../../acp_proxy/report/front_end/filter/completion.js";
+import { completionOf } from "../../acp_proxy/report/front_end/filter/filter_field.js";
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
 import { FilterRows } from "../../acp_proxy/report/front_end/filter/rows.js";
 import { termText, termsIn, withTerm } from "../../acp_proxy/report/front_end/filter/term_text.js";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hexRows } from "../../acp_proxy/report/front_end/detail/hex.js";
-import { durationInWords, secondsInWords, setTimeStep, sizeInWords, visiblePieces, visibleText } from "../../acp_proxy/report/front_end/shell/words.js";
+import { hexRows } from "../../acp_proxy/report/front_end/detail/blocks.js";
+import { durationInWords, secondsInWords, setTimeStep, sizeInWords, visiblePieces, visibleText } from "../../acp_proxy/report/front_end/shell/dom.js";
 
 test("each row has sixteen bytes with their offset, their hex digits and their characters", () => {
   const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0x100);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { RawValue, parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
-import { readableToken } from "../../acp_proxy/report/front_end/detail/json_tree.js";
+import { readableToken } from "../../acp_proxy/report/front_end/detail/blocks.js";
 
 const shape = (value) => (value instanceof RawValue ? String(value) : Object.entries(value).map(([name, one]) => [name, shape(one)]));
 

@@ -1,7 +1,7 @@
 // Recording: rows by number, pairs, turns, calls, and blocks that are read when they are needed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BlockCache } from "../../acp_proxy/report/front_end/data/block_cache.js";
+import { BlockCache } from "../../acp_proxy/report/front_end/data/values.js";
 import { lowerBound } from "../../acp_proxy/report/front_end/data/columns.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { MemorySource, jsonBytes, sourceOf } from "./blocks.mjs";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { BlockCache } from "../../acp_proxy/report/front_end/data/block_cache.js";
+import { BlockCache } from "../../acp_proxy/report/front_end/data/values.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { readLink, writeLink } from "../../acp_proxy/report/front_end/shell/link.js";
 import { State } from "../../acp_proxy/report/front_end/shell/state.js";

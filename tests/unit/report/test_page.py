@@ -208,7 +208,7 @@ def test_the_assets_load_nothing() -> None:
     """The script of a report page loads nothing from elsewhere."""
     made = assets()
     assert not re.search(r"url\(\"?[^\"#]|@import|@font-face", made.style)
-    for text in (made.loader, made.script, made.worker, made.style):
+    for text in (made.loader, made.script, made.style):
         assert not re.search(r"</?(script|style)|<!--", text, re.IGNORECASE)
 
 

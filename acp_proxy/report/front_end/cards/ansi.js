@@ -1,7 +1,7 @@
 // Reads the output of a program as lines, each in pieces of one style. Line ends, carriage returns,
 // backspaces and erased lines have the same effect as in a terminal. Sequences that move the cursor
 // to other places are left out.
-import { visibleText } from "../shell/words.js";
+import { visibleText } from "../shell/dom.js";
 
 /** @typedef {{text: string, classes: string}} AnsiPiece */
 

@@ -1,9 +1,9 @@
 // The tool calls as a table in the order of their start; the detail shows the chosen call's card.
 import { rowsWith } from "../data/values.js";
-import { clear, div, h, setAttribute, sign, span } from "../shell/dom.js";
+import { clear, countInWords, div, durationInWords, h, secondsInWords } from "../shell/dom.js";
+import { setAttribute, sign, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
-import { statusInWords, ENDED, UNALLOWED } from "./card.js";
+import { ENDED, statusInWords, UNALLOWED } from "./card.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */

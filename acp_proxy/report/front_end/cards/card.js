@@ -1,8 +1,8 @@
 // The card of a tool call: one picture of all frames about the call.
 import { blockElements, contentBlocks, entryBlocks, outputBlocks } from "../detail/blocks.js";
 import { objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
-import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
-import { button, div, h, noteLine, sign, span } from "../shell/dom.js";
+import { button, countInWords, div, durationInWords, h, noteLine } from "../shell/dom.js";
+import { secondsInWords, sign, span } from "../shell/dom.js";
 import { readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */

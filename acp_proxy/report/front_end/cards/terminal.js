@@ -1,8 +1,7 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played
 // back.
 import { fromBase64, objectAt, parsedLine, rowsWith, updateOf } from "../data/values.js";
-import { countInWords, durationInWords } from "../shell/words.js";
-import { clear, div, h, noteLine, span } from "../shell/dom.js";
+import { clear, countInWords, div, durationInWords, h, noteLine, span } from "../shell/dom.js";
 import { ansiLines, ansiPieces } from "./ansi.js";
 
 /**

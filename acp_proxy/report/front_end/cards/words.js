@@ -1,6 +1,6 @@
 // Compares texts line by line, and changed lines word by word; reads diffs of every dialect.
 import { isObject, objectsAt, wordAt } from "../data/values.js";
-import { countInWords } from "../shell/words.js";
+import { countInWords } from "../shell/dom.js";
 
 /**
  * @typedef {{text: string, changed: boolean}} WordPiece

@@ -1,11 +1,11 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { findingLines } from "../cards/card.js";
 import { lowerBound } from "../data/columns.js";
-import { BlockCache } from "../data/block_cache.js";
+import { BlockCache } from "../data/values.js";
 import { pause } from "../data/source.js";
-import { pauseWords } from "../list/texts.js";
-import { clear, div, failureLine, h, noteLine, sign } from "../shell/dom.js";
-import { countInWords, messageOf } from "../shell/words.js";
+import { pauseWords } from "../shell/items.js";
+import { clear, countInWords, div, failureLine, h, messageOf, noteLine } from "../shell/dom.js";
+import { sign } from "../shell/dom.js";
 import { SECTION } from "./entries.js";
 import { fillEntry, readContent } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";

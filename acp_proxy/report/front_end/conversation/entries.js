@@ -1,9 +1,8 @@
 // The entries of the conversation, as `transcript` makes them. An index of all entries is in
 // memory; the entries are read on demand. All views take the words and the state of a frame from
 // its entry.
-import { BlockCache } from "../data/block_cache.js";
+import { BlockCache, rowsWith } from "../data/values.js";
 import { pause, readJson } from "../data/source.js";
-import { rowsWith } from "../data/values.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording

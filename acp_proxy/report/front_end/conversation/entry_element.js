@@ -2,12 +2,11 @@
 // the entry is opened. Failed calls, and failed terminals without a call, are open at first.
 import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
-import { columnTerm, termText, termed, verbTerm } from "../filter/term_text.js";
+import { columnTerm, termed, termText, verbTerm } from "../filter/term_text.js";
 import { blockElement, entryBlocks, labelledBlock } from "../detail/blocks.js";
 import { exchangedParts } from "../detail/detail.js";
 import { saidElements, whyUnread } from "../detail/said.js";
-import { clear, div, h, span } from "../shell/dom.js";
-import { countInWords, secondsInWords } from "../shell/words.js";
+import { clear, countInWords, div, h, secondsInWords, span } from "../shell/dom.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State

@@ -1,7 +1,6 @@
 // Renders the part of Markdown that agents write. HTML in a text is shown as text, links cannot be
 // followed, and text in any other notation is shown as it was written.
-import { h } from "../shell/dom.js";
-import { visibleText } from "../shell/words.js";
+import { h, visibleText } from "../shell/dom.js";
 
 const FENCE = /^ {0,3}(\x60{3,}|~{3,})/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$/;

@@ -1,11 +1,10 @@
 // The recording that the page shows: columns of all rows in memory, cells and lines on demand.
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { Entries } from "../conversation/entries.js";
-import { BlockCache } from "./block_cache.js";
+import { BlockCache, rowsWith } from "./values.js";
 import { Column, decoded, lowerBound, readIndexBlock } from "./columns.js";
 import { joinedBytes, pause, readJson } from "./source.js";
-import { rowsWith } from "./values.js";
-import { setTimeStep, visibleText } from "../shell/words.js";
+import { setTimeStep, visibleText } from "../shell/dom.js";
 
 /**
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string

@@ -1,12 +1,12 @@
 // Shows the content of messages and tool calls in any dialect, and of entries of the conversation:
-// text, diffs, terminals and images. Any other content is described, never decoded.
+// text, diffs, terminals and images; also bytes and JSON. Any other content is described, never
+// decoded.
 import { terminalElement } from "../cards/terminal.js";
 import { diffModel } from "../cards/words.js";
 import { markdownElements } from "../conversation/markdown.js";
-import { clear, div, h, noteLine, picture, span } from "../shell/dom.js";
-import { addInParts, longText } from "./hex.js";
-import { isObject, wordAt } from "../data/values.js";
-import { countInWords, sizeInWords } from "../shell/words.js";
+import { button, clear, countInWords, div, h, noteLine, picture } from "../shell/dom.js";
+import { sizeInWords, span, visiblePieces } from "../shell/dom.js";
+import { attempted, isObject, parsedRaw, RawValue, wordAt } from "../data/values.js";
 
 /**
  * @typedef {import("../data/values.js").JsonObject} JsonObject
@@ -156,4 +156,170 @@ function diffRowElement({ kind, pieces, oldNumber, newNumber }) {
     changed ? h(kind === "removed" ? "del" : "ins", null, text) : text);
   return div(`diff-row ${kind}`, numbers,
     span("diff-sign", DIFF_SIGNS[kind]), span("diff-text", texts));
+}
+
+/** @typedef {Iterator<Uint8Array> | AsyncIterator<Uint8Array>} Pieces */
+
+const ROW_BYTES = 16;
+const TEXT_AT_ONCE = 50_000;
+
+/**
+ * Rows of sixteen bytes: the position of the first byte, the bytes in hex, and their characters.
+ * @param {Uint8Array} bytes
+ * @param {number} base the place of the first of these bytes in the line
+ */
+export function hexRows(bytes, base = 0) {
+  let rows = "";
+  for (let start = 0; start < bytes.length; start += ROW_BYTES) {
+    const some = [...bytes.subarray(start, start + ROW_BYTES)];
+    const hex = some.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const text = String.fromCharCode(...some).replace(/[^ -~]/g, ".");
+    const place = (base + start).toString(16).padStart(8, "0");
+    rows += `${place}  ${hex.padEnd(ROW_BYTES * 3 - 1)}  ${text}\n`;
+  }
+  return rows;
+}
+
+/** Text in which escapes of invisible characters are marked. @param {string} text */
+export const markedText = (text) =>
+  span("", visiblePieces(text).map((piece) => piece.odd ? span("odd", piece.text) : piece.text));
+
+/**
+ * Fills a box part by part: the first part now, each further part when a button is pressed.
+ * @param {Element} box
+ * @param {(add: (...nodes: (Node | string)[]) => void) => string | Promise<string>} next adds a
+ * part; returns in words how much is left, or an empty text if nothing is left
+ */
+export function addInParts(box, next) {
+  let isBusy = false;
+  const show = async () => {
+    if (isBusy) return;
+    isBusy = true;
+    const left = await next((...nodes) => more.before(...nodes));
+    isBusy = false;
+    more.textContent = `Show more (${left})`;
+    more.hidden = left === "";
+  };
+  const more = button("", show, { class: "show-more", hidden: true });
+  box.append(more);
+  void show();
+}
+
+/** Shows a text; a long text is shown part by part. @param {string} text */
+export function longText(text) {
+  let left = text;
+  const box = div("text");
+  addInParts(box, (add) => {
+    // A part must not end between the halves of a surrogate pair.
+    const isHalf = /[\ud800-\udbff]/.test(left[TEXT_AT_ONCE - 1] ?? "");
+    add(markedText(left.slice(0, TEXT_AT_ONCE + Number(isHalf))));
+    left = left.slice(TEXT_AT_ONCE + Number(isHalf));
+    return left && countInWords(left.length, "character");
+  });
+  return box;
+}
+
+/**
+ * Shows the bytes of a line as text, and from the first byte that is not UTF-8 on as hex. A large
+ * line is shown piece by piece.
+ * @param {Pieces} pieces @param {number} size of all pieces
+ */
+export function bytesElements(pieces, size) {
+  const [facts, box] = [noteLine(countInWords(size, "byte")), div("mono")];
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let [base, isHex] = [0, false];
+  addInParts(box, async (add) => {
+    const { value: piece = new Uint8Array(0) } = await pieces.next();
+    const isMore = base + piece.length < size;
+    const text = isHex ? null : attempted(() => decoder.decode(piece, { stream: isMore }));
+    if (text === null && !isHex) facts.append(", not all of them UTF-8: shown as hex");
+    isHex = text === null;
+    box.classList.toggle("hex", isHex);
+    add(longText(text ?? hexRows(piece, base)));
+    base += piece.length;
+    return isMore && piece.length > 0 ? sizeInWords(size - base) : "";
+  });
+  return [facts, box];
+}
+
+/** An escape of a character, or of a surrogate pair, that may be shown as the character. */
+const READABLE_ESCAPE =
+  /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}/g;
+const STRING_AT_ONCE = 500;
+
+/**
+ * A token in which escapes of letters are replaced by the letters; all other escapes are kept.
+ * @param {string} token
+ */
+export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) => {
+  const letter = JSON.parse(`"${escape}"`);
+  return letter > "\x7f" && !/[\p{C}\p{Z}]/u.test(letter) ? letter : escape;
+});
+
+/** A tree in the page. The content of an object or array is made when its branch is opened. */
+export class JsonTree {
+  made = 0;
+  /**
+   * The branches that nobody has opened yet, the outer branches first.
+   * @type {Map<HTMLDetailsElement, {value: any, level: number}>}
+   */
+  closed = new Map();
+
+  /** @param {string} text @throws {SyntaxError} if it is no JSON */
+  constructor(text) {
+    this.box = div("tree", this.node(parsedRaw(text), 1));
+    this.openAll(60);
+  }
+
+  /** @param {any} value @param {number} level @param {...HTMLElement} name */
+  node(value, level, ...name) {
+    this.made++;
+    if (value instanceof RawValue) return div("", name, primitive(String(value)));
+    const { length } = Object.keys(value);
+    const [open, close] = Array.isArray(value) ? "[]" : "{}";
+    if (length === 0) return div("", name, open + close);
+    const on = { toggle: () => this.fill(details) };
+    const details = h("details", { on }, h("summary", null, name, `${open}…${close} ${length}`));
+    this.closed.set(details, { value, level });
+    return details;
+  }
+
+  /** Makes the content of a branch when it is first opened. @param {HTMLDetailsElement} details */
+  fill(details) {
+    const { value: parent, level = 0 } = this.closed.get(details) ?? {};
+    if (!this.closed.delete(details)) return;
+    const [children, box] = [Object.entries(parent), div("")];
+    details.append(box);
+    addInParts(box, (add) => {
+      for (const [name, value] of children.splice(0, 100)) {
+        const label = Array.isArray(parent) ? `${name} ` : [markedText(JSON.stringify(name)), ": "];
+        add(this.node(value, level + 1, span("tree-name", label)));
+      }
+      return children.length > 0 ? countInWords(children.length, "more value") : "";
+    });
+  }
+
+  /** Opens closed branches, the outer branches first, until a number of elements are made. */
+  openAll(most = 1000) {
+    for (const [details, { level }] of this.closed) {
+      if (this.made > most) return;
+      // Deeper levels are opened one by one.
+      if (level > 60) continue;
+      this.fill(details);
+      details.open = true;
+    }
+  }
+}
+
+/**
+ * Shows a string, a number or a word such as `true`. Of a long string, shows the beginning.
+ * @param {string} raw
+ */
+function primitive(raw) {
+  const kind = raw[0] === '"' ? "string" : /[tfn]/.test(raw[0]) ? "word" : "number";
+  const shown = span(`tree-${kind}`, markedText(readableToken(raw.slice(0, STRING_AT_ONCE))));
+  if (raw.length <= STRING_AT_ONCE && !raw.includes("\\n")) return shown;
+  const show = () => more.replaceWith(longText(JSON.parse(raw)));
+  const more = button(`as text (${sizeInWords(raw.length)})`, show, { class: "show-more" });
+  return span("", shown, " ", more);
 }

@@ -2,13 +2,10 @@
 import { findingLines, linkedText } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
 import { columnTerm, termed, verbTerm } from "../filter/term_text.js";
-import { button, clear, div, failureLine, h, noteLine, setAttribute, span } from "../shell/dom.js";
-import { tabList } from "../shell/tabs.js";
-import { countInWords, durationInWords, secondsInWords, shellWord } from "../shell/words.js";
-import { blockElements, labelledBlock } from "./blocks.js";
+import { button, clear, countInWords, div, durationInWords, failureLine, h } from "../shell/dom.js";
+import { noteLine, secondsInWords, setAttribute, shellWord, span, tabList } from "../shell/dom.js";
+import { blockElements, bytesElements, JsonTree, labelledBlock } from "./blocks.js";
 import { faultMenu } from "./fault_menu.js";
-import { bytesElements } from "./hex.js";
-import { JsonTree } from "./json_tree.js";
 import { saidBlocks, saidElements, whyUnread } from "./said.js";
 import { attempted, fromBase64, parsedLine } from "../data/values.js";
 
@@ -150,7 +147,8 @@ export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq
  * @param {HTMLElement} box for the text and the message
  * @param {string} text
  */
-const copyText = (box, text) => Promise.resolve(text).then((it) => navigator.clipboard.writeText(it))
+const copyText = (box, text) => Promise.resolve()
+  .then(() => navigator.clipboard.writeText(text))
   .then(() => clear(box, `copied (${countInWords(text.length, "character")})`),
     () => clear(box, "Your browser forbids to copy: ", h("pre", null, text)));
 

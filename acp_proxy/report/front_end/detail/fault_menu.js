@@ -1,8 +1,7 @@
 // The menu that shows a plan of faults for the chosen message, and the command that plays the plan.
 import { termText } from "../filter/term_text.js";
 import { DIRECTIONS } from "../filter/terms.js";
-import { button, clear, div, h, noteLine } from "../shell/dom.js";
-import { shellWord } from "../shell/words.js";
+import { button, clear, div, h, noteLine, shellWord } from "../shell/dom.js";
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 

@@ -3,11 +3,9 @@
 import { callElement, choicesElement, linkedText, permissionElement } from "../cards/card.js";
 import { terminalElement } from "../cards/terminal.js";
 import { decodeText } from "../data/source.js";
-import { h, noteLine, span } from "../shell/dom.js";
-import { blockElement, blockElements, contentBlocks, entryBlocks } from "./blocks.js";
-import { longText } from "./hex.js";
+import { countInWords, durationInWords, h, noteLine, sizeInWords, span } from "../shell/dom.js";
+import { blockElement, blockElements, contentBlocks, entryBlocks, longText } from "./blocks.js";
 import { isObject, parsedLine, updateOf } from "../data/values.js";
-import { countInWords, durationInWords, sizeInWords } from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */

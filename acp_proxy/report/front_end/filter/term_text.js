@@ -1,6 +1,5 @@
 // Writes terms of filters, adds them to a filter, and marks elements that stand for a term.
-import { setAttribute } from "../shell/dom.js";
-import { visibleText } from "../shell/words.js";
+import { setAttribute, visibleText } from "../shell/dom.js";
 import { tokensOf } from "./grammar.js";
 import { asciiJson } from "./json.js";
 import { DIRECTIONS } from "./terms.js";

@@ -1,10 +1,9 @@
 // Turns each term of a filter into a function that judges a row by its columns. The answer is one
 // of the numbers NO, PERHAPS (the line has to be read) and YES, in this order. So "and" is the
 // smallest of several answers, "or" is the largest, and "not" is YES minus the answer.
-import { asciiJson } from "./json.js";
-import { patternTest } from "./patterns.js";
+import { asciiJson, patternTest } from "./json.js";
 import { parsedText } from "../data/values.js";
-import { visibleText } from "../shell/words.js";
+import { visibleText } from "../shell/dom.js";
 
 export const NO = 0;
 export const PERHAPS = 1;

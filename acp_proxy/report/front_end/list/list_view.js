@@ -3,12 +3,11 @@
 import { seqButton } from "../cards/card.js";
 import { lowerBound } from "../data/columns.js";
 import { columnTerm, termed, verbTerm } from "../filter/term_text.js";
-import { h, setAttribute, sign, span } from "../shell/dom.js";
-import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
-import { ROW, RUN, TURN } from "../shell/items.js";
+import { durationInWords, h, secondsInWords, setAttribute, sign } from "../shell/dom.js";
+import { sizeInWords, span, visibleText } from "../shell/dom.js";
+import { buildItems, indexOfRow, kindOfItem, pauseWords, readable, ROW } from "../shell/items.js";
+import { rowOfItem, RUN, runExtent, textOfRows, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { pauseWords, readable, textOfRows } from "./texts.js";
-import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State

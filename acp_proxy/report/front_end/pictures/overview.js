@@ -1,7 +1,6 @@
 // The strip above the views. It shows the traffic over time, turns, problems and faults. It also
 // shows the range of time to which the views are limited; mouse and keyboard change this range.
-import { button, clear, div, h, span, svg } from "../shell/dom.js";
-import { durationInWords, secondsInWords } from "../shell/words.js";
+import { button, clear, div, durationInWords, h, secondsInWords, span, svg } from "../shell/dom.js";
 import { linkedText } from "../cards/card.js";
 import { debtsOf, endsOf, openSpans } from "./lanes.js";
 import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";

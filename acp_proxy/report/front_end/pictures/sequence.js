@@ -1,10 +1,10 @@
 // The sequence diagram. Its lanes are the client, the agent, other parties that answer, and the
 // proxy if faults had effects. The diagram is a virtual list: each row is a small drawing of an
 // arrow with its text.
-import { durationInWords, secondsInWords, sizeInWords } from "../shell/words.js";
-import { clear, h, setAttribute, span, svg } from "../shell/dom.js";
+import { clear, durationInWords, h, secondsInWords, setAttribute } from "../shell/dom.js";
+import { sizeInWords, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { pauseWords, readable, textOfRows } from "../list/texts.js";
+import { pauseWords, readable, textOfRows } from "../shell/items.js";
 import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from "./lanes.js";
 
 /**

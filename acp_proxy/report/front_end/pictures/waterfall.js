@@ -1,8 +1,8 @@
 // The waterfall: the steps of one turn in time, with the requests of a tool call below the call.
 // The colour of a bar shows who was waited for.
-import { countInWords, durationInWords } from "../shell/words.js";
-import { button, clear, div, h, setAttribute, span } from "../shell/dom.js";
-import { readable } from "../list/texts.js";
+import { button, clear, countInWords, div, durationInWords, h } from "../shell/dom.js";
+import { setAttribute, span } from "../shell/dom.js";
+import { readable } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { tickStep } from "./time_axis.js";
 

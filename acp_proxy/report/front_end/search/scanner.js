@@ -1,8 +1,7 @@
 // Reads lines block by block, and finds for each question the rows whose answer is yes. This code
 // runs in the worker.
-import { RawValue, attempted, isObject, parsedRaw } from "../data/values.js";
-import { jsonText } from "../filter/json.js";
-import { patternTest } from "../filter/patterns.js";
+import { attempted, isObject, parsedRaw, RawValue } from "../data/values.js";
+import { jsonText, patternTest } from "../filter/json.js";
 import { inflate, joinedBytes } from "../data/source.js";
 import { TextSearch } from "./matches.js";
 
@@ -128,3 +127,17 @@ function reaches(value, keys, fits) {
 /** A text in a form that ignores case, as Python's `casefold` makes it. @param {string} text */
 const withoutCase = (text) => text.toLowerCase().replace(UNLIKE_LOWER, (one) =>
   Array.from(one.toUpperCase(), (part) => part.toLowerCase()).join(""));
+
+/**
+ * Answers a page, in a worker that runs the script of the page. The page sends questions first, and
+ * then blocks of lines, since the worker has no data of its own.
+ */
+export function answerPage() {
+  /** @type {Scanner | null} */
+  let scanner = null;
+  self.onmessage = async ({ data }) => {
+    if (scanner !== null) return self.postMessage(await scanner.take(data));
+    scanner = new Scanner(data);
+    self.postMessage(null);
+  };
+}

@@ -11,10 +11,8 @@ import { WaterfallView } from "../pictures/waterfall.js";
 import { OverviewStrip } from "../pictures/overview.js";
 import { misread } from "../search/search.js";
 import { pause } from "../data/source.js";
-import { button, clear, copyOf, div, h, noteLine, part } from "./dom.js";
+import { button, clear, copyOf, countInWords, div, h, noteLine, part, tabList } from "./dom.js";
 import { keepLink } from "./link.js";
-import { tabList } from "./tabs.js";
-import { countInWords } from "./words.js";
 
 /**
  * A view of the conversation; it is mounted when it is first chosen.

@@ -1,10 +1,10 @@
 // Starts a report: reads the recording out of the page, and shows it.
 import { EmbeddedSource } from "../data/source.js";
 import { Recording } from "../data/recording.js";
+import { answerPage } from "../search/scanner.js";
 import { App, PRINTED } from "./app.js";
-import { clear, h, part } from "./dom.js";
+import { clear, h, messageOf, part } from "./dom.js";
 import { State } from "./state.js";
-import { messageOf } from "./words.js";
 
 /** Reads the recording and shows it. If this fails, shows the reason. */
 async function startApp() {
@@ -33,4 +33,5 @@ async function readAhead({ rows, entries, cells }) {
   for (let row = 0; row < (rows > 8000 ? PRINTED : rows); row += PRINTED) await cells(row);
 }
 
-void startApp();
+if ("document" in self) void startApp();
+else answerPage();

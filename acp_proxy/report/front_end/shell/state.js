@@ -1,7 +1,7 @@
 // The state of the page. Views call `set…` and listen to changes, instead of calling each other.
 import { lengthened, lowerBound } from "../data/columns.js";
 import { applyFilter, search } from "../search/search.js";
-import { messageOf } from "./words.js";
+import { messageOf } from "./dom.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording

@@ -1,7 +1,7 @@
 // The connection to the server of the live window. A request has the token of the address in a
 // header. Before the token is sent, the server has to prove that it knows the token.
-import { decodeText, joinedBytes } from "../data/source.js";
-import { messageOf } from "../shell/words.js";
+import { decodeText, EmbeddedSource, inflate, joinedBytes } from "../data/source.js";
+import { messageOf } from "../shell/dom.js";
 
 const TOKEN_KEY = "acp-proxy token";
 const NO_TOKEN =
@@ -123,3 +123,25 @@ export async function* recordsOf(response) {
     }
   }
 }
+
+/** @implements {Source} */
+export class HttpSource {
+  /** @param {Connection} connection @param {string} stream the id of the stream of rows */
+  constructor(connection, stream) {
+    this.connection = connection;
+    this.stream = stream;
+  }
+
+  /** @param {string} name */
+  async packed(name) {
+    // This block is in the page.
+    if (name === "script") return new EmbeddedSource().packed(name);
+    const response = await this.connection.get("/api/block", { stream: this.stream, name });
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  /** @param {string} name */
+  bytes = async (name) => inflate(await this.packed(name));
+}
+
+/** @typedef {import("../data/source.js").Source} Source */

@@ -1,7 +1,6 @@
 // Follows a recording that grows: keeps the end in view for a reader who is there, and otherwise
 // offers to go there. Also hides the rows that came before now.
-import { button, part } from "../shell/dom.js";
-import { countInWords } from "../shell/words.js";
+import { button, countInWords, part } from "../shell/dom.js";
 
 /**
  * @typedef {import("../shell/app.js").App} App

@@ -6,11 +6,9 @@ import { App } from "../shell/app.js";
 import { clear, h, part } from "../shell/dom.js";
 import { firstRow, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
-import { refusal } from "./connection.js";
+import { HttpSource, refusal } from "./connection.js";
 import { Following } from "./following.js";
-import { HttpSource } from "./http_source.js";
-import { LiveHead } from "./live_head.js";
-import { WaitsBar } from "./waits_bar.js";
+import { LiveHead, WaitsBar } from "./waits_bar.js";
 
 export class LiveRecording {
   /** Index blocks that are not shown yet. @type {Uint8Array[]} */

@@ -1,7 +1,6 @@
 // What the window makes of recordings on demand: a saved copy, a comparison, a copied command. One
 // line says how far it is, and a button cancels it.
-import { clear, copyOf, h, part, setAttribute, span } from "../shell/dom.js";
-import { sizeInWords } from "../shell/words.js";
+import { clear, copyOf, h, part, setAttribute, sizeInWords, span } from "../shell/dom.js";
 import { endOf } from "./connection.js";
 import { commandLine } from "./listed.js";
 

@@ -1,4 +1,5 @@
 // Starts the live window: shows the recording that the path of the address names, or all.
+import { answerPage } from "../search/scanner.js";
 import { part } from "../shell/dom.js";
 import { AllRecordings } from "./all_recordings.js";
 import { Connection } from "./connection.js";
@@ -6,18 +7,22 @@ import { fragmentOf } from "./listed.js";
 import { LiveRecording } from "./live_recording.js";
 import { Task } from "./task.js";
 
-const recordingPath = /^\/r\/([^/]+)$/.exec(location.pathname);
-const connection = new Connection();
-part("#unfinished")?.remove();
-if (recordingPath) {
-  const live = new LiveRecording(connection, decodeURIComponent(recordingPath[1]));
+function startWindow() {
+  const [, name] = /^\/r\/([^/]+)$/.exec(location.pathname) ?? [];
+  const connection = new Connection();
+  part("#unfinished")?.remove();
+  if (!name) {
+    const list = new AllRecordings(connection);
+    Object.assign(window, { acpRecordings: list });
+    return list.run();
+  }
+  const live = new LiveRecording(connection, decodeURIComponent(name));
   const task = new Task(connection);
   const back = part(".to-list");
   back.href = `/${fragmentOf({ token: connection.token })}`;
   back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.name })));
-  void live.run();
-} else {
-  const list = new AllRecordings(connection);
-  Object.assign(window, { acpRecordings: list });
-  void list.run();
+  return live.run();
 }
+
+if ("document" in self) void startWindow();
+else answerPage();
