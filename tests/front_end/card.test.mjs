@@ -10,7 +10,7 @@ import { longStrings, saidBlocks } from "../../acp_proxy/report/front_end/detail
 import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
 import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
-import { listedCalls } from "../../acp_proxy/report/front_end/cards/calls_view.js";
+import { listedCalls } from "../../acp_proxy/report/front_end/cards/card.js";
 import { jsonBytes, sourceOf } from "./blocks.mjs";
 
 const update = (members, seq = 1, t_ns = seq * 1e9) => ({ row: seq - 1, seq, t_ns, kind: "notification", method: "session/update", message: { params: { update: members } } });

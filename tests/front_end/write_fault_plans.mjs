@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
-import { FAULTS, canFail, planText } from "../../acp_proxy/report/front_end/detail/fault_menu.js";
+import { FAULTS, canFail, planText } from "../../acp_proxy/report/front_end/detail/detail.js";
 import { PackedSource } from "./packed_source.mjs";
 
 const written = [];

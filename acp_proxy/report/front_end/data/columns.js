@@ -75,9 +75,7 @@ export class Column {
   loose = new Set();
 
   /** @param {number} empty the value of a row without another value: NaN, or the code 0 */
-  constructor(empty) {
-    this.empty = empty;
-  }
+  constructor(empty) { this.empty = empty; }
 
   /** The value of a row; NaN if there is no such row. @param {number} row */
   at(row) {
@@ -91,9 +89,7 @@ export class Column {
    * Changes the value of a row, whose page takes more memory until `pack`.
    * @param {number} row @param {number} value
    */
-  set(row, value) {
-    this.loosened(row >> PAGE_BITS)[row & (PAGE_ROWS - 1)] = value;
-  }
+  set(row, value) { this.loosened(row >> PAGE_BITS)[row & (PAGE_ROWS - 1)] = value; }
 
   /** Makes the column as long as a recording. @param {number} rows */
   pad(rows) {

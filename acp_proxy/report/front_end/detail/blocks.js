@@ -66,8 +66,7 @@ export const outputBlocks = (value) =>
 export function exitInWords(status) {
   const [signal, code] = [wordAt(status, "signal"), wordAt(status, "exitCode")];
   const how = signal !== "" ? `signal ${signal}` : code === "" ? "" : `exit ${code}`;
-  if (status.timedOut !== true) return how;
-  return signal === "" ? "timed out" : `timed out, ${how}`;
+  return status.timedOut !== true ? how : signal === "" ? "timed out" : `timed out, ${how}`;
 }
 
 /** Describes content that is not text, such as "image/png, 12 kB". @param {JsonObject} block */

@@ -3,7 +3,7 @@
 // clicked while Alt is pressed.
 import { button, clear, countInWords, h, part, setAttribute, span } from "../shell/dom.js";
 import { COLUMN_OF_KEY, termsIn, termText, withTerm } from "./term_text.js";
-import { DIRECTIONS, KINDS, OWN_STATES, STATUSES, TERMS } from "./terms.js";
+import { DIRECTIONS, KINDS, OWN_STATES, STATUSES, TERMS } from "./grammar.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 

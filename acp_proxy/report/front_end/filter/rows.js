@@ -1,7 +1,7 @@
 // The rows to which filters are applied: the rows of the page and, after them, the messages of
 // batches. If no column has the value that a term needs, the term asks a question, which is
 // answered by reading the lines.
-import { PERHAPS } from "./terms.js";
+import { PERHAPS } from "./grammar.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording

@@ -1,8 +1,7 @@
 // Writes terms of filters, adds them to a filter, and marks elements that stand for a term.
 import { setAttribute, visibleText } from "../shell/dom.js";
-import { tokensOf } from "./grammar.js";
+import { DIRECTIONS, tokensOf } from "./grammar.js";
 import { asciiJson } from "./json.js";
-import { DIRECTIONS } from "./terms.js";
 
 /** The columns with the values of some keys. @type {Map<string, string>} */
 export const COLUMN_OF_KEY = new Map(Object.entries({ dir: "stream", kind: "kind",

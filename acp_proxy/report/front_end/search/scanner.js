@@ -35,9 +35,7 @@ const NO_JSON_NUMBER = /("[^"\\]*(?:\\.[^"\\]*)*")|-?\bInfinity\b|\bNaN\b/gs;
 
 export class Scanner {
   /** @param {Question[]} questions */
-  constructor(questions) {
-    this.readers = questions.map(readerOf);
-  }
+  constructor(questions) { this.readers = questions.map(readerOf); }
 
   /**
    * @param {LineBlock} block the next block in order

@@ -2,9 +2,8 @@
 // which blocks of lines are sent one after the other.
 import { lengthened } from "../data/columns.js";
 import { decodeText, pause } from "../data/source.js";
-import { parseFilter } from "../filter/grammar.js";
+import { NO, parseFilter, PERHAPS, YES } from "../filter/grammar.js";
 import { FilterRows } from "../filter/rows.js";
-import { NO, PERHAPS, YES } from "../filter/terms.js";
 import { Scanner } from "./scanner.js";
 
 /**

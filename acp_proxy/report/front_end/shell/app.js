@@ -1,6 +1,6 @@
 // The page of a recording: lays out tools, views and detail, and joins them by the state that they
 // share.
-import { CallsView } from "../cards/calls_view.js";
+import { CallsView } from "../cards/card.js";
 import { ConversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
 import { FilterField } from "../filter/filter_field.js";

@@ -153,9 +153,7 @@ export class VirtualList {
   }
 
   /** Notes whether the reader is at the end, after a movement. */
-  look() {
-    this.follows = this.offset >= this.geometry.lastOffset - this.geometry.rowHeight;
-  }
+  look() { this.follows = this.offset >= this.geometry.lastOffset - this.geometry.rowHeight; }
 
   /**
    * Makes a row the active row, and scrolls to it.
