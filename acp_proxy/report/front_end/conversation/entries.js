@@ -49,6 +49,8 @@ export class Entries {
   ofRows = new Int32Array(0);
   /** The first entry that is new or has changed since `read`. */
   first = Infinity;
+  /** Whether an index was taken. */
+  isTaken = false;
   /** The first entry that is new or has changed since the conversation was drawn. */
   undrawn = 0;
   reading = Promise.resolve();
@@ -86,13 +88,14 @@ export class Entries {
     this.lastSeqs = this.lastSeqs.slice(0, first).concat(last_seq);
     this.kinds = this.kinds.slice(0, first).concat(kind);
     this.first = Math.min(this.first, first);
+    this.isTaken = true;
     this.undrawn = Math.min(this.undrawn, first);
   }
 
-  /** Places the entries that are new or have changed. Reads the index if none was taken. */
+  /** Places the entries that are new or have changed. Reads the index if none was ever taken. */
   async read() {
-    if (this.first === Infinity) this.take(await readJson(this.recording.source, "entries"));
-    const { first } = this;
+    if (!this.isTaken) this.take(await readJson(this.recording.source, "entries"));
+    const first = Math.min(this.first, this.kinds.length);
     this.first = Infinity;
     const stale = Math.floor(first / BLOCK_ENTRIES);
     const names = [...this.blocks.entries.keys()];
