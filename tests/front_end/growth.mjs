@@ -9,7 +9,7 @@ import { decodeBase64, inflate, pause } from "../../acp_proxy/report/front_end/d
 import { debtsOf, lanesOf, openSpans, sequenceItems } from "../../acp_proxy/report/front_end/pictures/lanes.js";
 import { timeAxis } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 import { applyFilter, search } from "../../acp_proxy/report/front_end/search/search.js";
-import { buildItems } from "../../acp_proxy/report/front_end/shell/items.js";
+import { buildItems } from "../../acp_proxy/report/front_end/shell/virtual_list.js";
 import { State } from "../../acp_proxy/report/front_end/shell/state.js";
 import { MemorySource, indexBlock, jsonBytes } from "./blocks.mjs";
 

@@ -1,7 +1,7 @@
 // Lists: which rows are drawn where, and which items a conversation has. No page is needed for that.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, SILENCE, TURN } from "../../acp_proxy/report/front_end/shell/items.js";
+import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, SILENCE, TURN } from "../../acp_proxy/report/front_end/shell/virtual_list.js";
 import { readLink, writeLink } from "../../acp_proxy/report/front_end/shell/link.js";
 import { ScrollGeometry } from "../../acp_proxy/report/front_end/shell/virtual_list.js";
 

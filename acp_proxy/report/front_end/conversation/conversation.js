@@ -5,7 +5,7 @@ import { choicesElement, findingLines, headWords, linkedText, tookWords } from "
 import { lowerBound } from "../data/columns.js";
 import { BlockCache, rowsWith } from "../data/values.js";
 import { pause } from "../data/source.js";
-import { pauseWords } from "../shell/items.js";
+import { pauseWords } from "../shell/virtual_list.js";
 import { clear, countInWords, div, failureLine, h, messageOf, noteLine } from "../shell/dom.js";
 import { secondsInWords, sign, span } from "../shell/dom.js";
 import { SECTION } from "./entries.js";

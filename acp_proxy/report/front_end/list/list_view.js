@@ -5,8 +5,8 @@ import { lowerBound } from "../data/columns.js";
 import { columnTerm, termed, verbTerm } from "../filter/term_text.js";
 import { durationInWords, h, secondsInWords, setAttribute, sign } from "../shell/dom.js";
 import { sizeInWords, span, visibleText } from "../shell/dom.js";
-import { buildItems, indexOfRow, kindOfItem, pauseWords, readable, ROW } from "../shell/items.js";
-import { rowOfItem, RUN, runExtent, textOfRows, TURN } from "../shell/items.js";
+import { buildItems, indexOfRow, kindOfItem, pauseWords, readable } from "../shell/virtual_list.js";
+import { ROW, rowOfItem, RUN, runExtent, textOfRows, TURN } from "../shell/virtual_list.js";
 import { VirtualList } from "../shell/virtual_list.js";
 
 /**

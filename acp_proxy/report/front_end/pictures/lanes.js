@@ -1,6 +1,6 @@
 // Computes a sequence diagram: its lanes, who has to answer at each row, the items of the diagram,
 // and the arrows of each item. The module does not draw.
-import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js";
+import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/virtual_list.js";
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */

@@ -3,8 +3,7 @@
 // arrow with its text.
 import { clear, durationInWords, h, secondsInWords, setAttribute } from "../shell/dom.js";
 import { sizeInWords, span, svg } from "../shell/dom.js";
-import { VirtualList } from "../shell/virtual_list.js";
-import { pauseWords, readable, textOfRows } from "../shell/items.js";
+import { pauseWords, readable, textOfRows, VirtualList } from "../shell/virtual_list.js";
 import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from "./lanes.js";
 
 /**

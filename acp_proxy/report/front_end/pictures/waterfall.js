@@ -2,8 +2,7 @@
 // The colour of a bar shows who was waited for.
 import { button, clear, countInWords, div, durationInWords, h } from "../shell/dom.js";
 import { setAttribute, span } from "../shell/dom.js";
-import { readable } from "../shell/items.js";
-import { VirtualList } from "../shell/virtual_list.js";
+import { readable, VirtualList } from "../shell/virtual_list.js";
 import { tickStep } from "./time_axis.js";
 
 /**

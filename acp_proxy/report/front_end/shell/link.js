@@ -42,10 +42,12 @@ export function readLink(hash) {
  */
 export function writeLink({ seq, view, filter, query, turn, range }, token = "") {
   const t = range?.map((ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, "")).join("-");
-  const values = Object.entries({ token, seq, view, f: filter, q: query, turn, t });
-  const said = values.map(([name, value]) => [name, String(value ?? "")]);
-  return new URLSearchParams(said.filter(([, value]) => value !== "")).toString();
+  return linkOf({ token, seq, view, f: filter, q: query, turn, t });
 }
+
+/** A link with the members that are not empty, without the `#`. @param {object} values */
+export const linkOf = (values) => String(new URLSearchParams(Object.entries(values)
+  .map(([name, value]) => [name, String(value ?? "")]).filter(([, value]) => value !== "")));
 
 /** @param {string} text seconds with up to nine decimals */
 const nanosecondsOf = (text) => Math.round(Number(text) * 1e9);

@@ -124,24 +124,17 @@ export async function* recordsOf(response) {
   }
 }
 
-/** @implements {Source} */
-export class HttpSource {
-  /** @param {Connection} connection @param {string} stream the id of the stream of rows */
-  constructor(connection, stream) {
-    this.connection = connection;
-    this.stream = stream;
-  }
-
-  /** @param {string} name */
-  async packed(name) {
+/**
+ * Reads the blocks of a recording from the server.
+ * @param {Connection} connection @param {string} stream the id of the stream of rows
+ * @returns {import("../data/source.js").Source}
+ */
+export function sourceOf(connection, stream) {
+  const packed = async (/** @type {string} */ name) => {
     // This block is in the page.
     if (name === "script") return new EmbeddedSource().packed(name);
-    const response = await this.connection.get("/api/block", { stream: this.stream, name });
+    const response = await connection.get("/api/block", { stream, name });
     return new Uint8Array(await response.arrayBuffer());
-  }
-
-  /** @param {string} name */
-  bytes = async (name) => inflate(await this.packed(name));
+  };
+  return { packed, bytes: async (name) => inflate(await packed(name)) };
 }
-
-/** @typedef {import("../data/source.js").Source} Source */

@@ -1,5 +1,6 @@
 // The recordings of the list: their order, the filters, links and commands, and the elements of
 // one recording, which stay; only what has changed is written.
+import { linkOf } from "../shell/link.js";
 import { clear, copyOf, h, setAttribute, shellWord, span, visibleText } from "../shell/dom.js";
 import { waitInWords } from "./waits_bar.js";
 
@@ -77,7 +78,7 @@ export const dayOf = (time) => time.toLocaleDateString("sv");
 
 /** @param {string} hash @returns {Choice} */
 export function readChoice(hash) {
-  const values = new URLSearchParams(hash.replace(/^#/, ""));
+  const values = new URLSearchParams(hash.slice(1));
   return /** @type {any} */ (
     Object.fromEntries(CHOICES.map((name) => [name, values.get(name) ?? ""])));
 }
@@ -86,10 +87,7 @@ export function readChoice(hash) {
  * A fragment of an address, with the members that are not empty.
  * @param {Record<string, string | number>} values
  */
-export function fragmentOf(values) {
-  const given = Object.entries(values).filter(([, value]) => value !== "");
-  return `#${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
-}
+export const fragmentOf = (values) => `#${linkOf(values)}`;
 
 /**
  * The address of the page of a recording.

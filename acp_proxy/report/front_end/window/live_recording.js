@@ -1,13 +1,14 @@
 // One recording in the live window. Its rows come as a stream while the tab is open. When the
-// stream breaks, the page connects again and gets all rows anew; the old ones stay meanwhile.
+// stream breaks, the page connects again and gets all rows anew; the old ones stay meanwhile. The
+// end is kept in view for a reader who is there; others are offered to go there. The rows that came
+// before now can be hidden.
 import { Recording } from "../data/recording.js";
 import { decodeText, inflate } from "../data/source.js";
 import { App } from "../shell/app.js";
-import { clear, h, part } from "../shell/dom.js";
+import { button, clear, countInWords, h, part } from "../shell/dom.js";
 import { firstRow, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
-import { HttpSource, refusal } from "./connection.js";
-import { Following } from "./following.js";
+import { refusal, sourceOf } from "./connection.js";
 import { LiveHead, WaitsBar } from "./waits_bar.js";
 
 export class LiveRecording {
@@ -26,6 +27,7 @@ export class LiveRecording {
   /** The row that was chosen before the facts were known; NaN if a link has named it. */
   chosen = NaN;
   timer = 0;
+  stream = "";
   /** The earliest time of the next `show`. */
   shownAgain = 0;
 
@@ -33,9 +35,8 @@ export class LiveRecording {
   constructor(connection, name) {
     this.connection = connection;
     this.name = name;
-    this.source = new HttpSource(connection, "");
     /** The recording that gets the rows; it is shown when it has enough rows. */
-    this.recording = new Recording(this.source, null);
+    this.recording = new Recording(sourceOf(connection, ""), null);
     this.root = part("#app");
     this.bar = new WaitsBar(name);
     this.following = new Following();
@@ -58,7 +59,7 @@ export class LiveRecording {
       this.begin(values.stream);
       this.bar.update({ problem: "" });
     } else if (name === "reset") {
-      this.begin(this.source.stream);
+      this.begin(this.stream);
       clear(this.root, h("p", { class: "message", role: "status" }, "Reading all frames again…"));
     } else if (name === "moved") {
       this.name = values.to;
@@ -81,8 +82,8 @@ export class LiveRecording {
   begin(stream) {
     const { recording } = this.app?.state ?? {};
     if (recording) this.wanted = recording.lastSeq;
-    this.source = new HttpSource(this.connection, stream);
-    this.recording = new Recording(this.source, null);
+    this.stream = stream;
+    this.recording = new Recording(sourceOf(this.connection, stream), null);
     this.facts = { parties: {}, members: {} };
     [this.held, this.hasFacts] = [[], false];
     this.indexes = [{ first: 0, seq: [], last_seq: [], kind: [] }];
@@ -132,8 +133,7 @@ export class LiveRecording {
   async mount(recording) {
     const { app: before, connection: { token } } = this;
     if (before) {
-      const { state } = before;
-      const link = writeLink({ ...state, seq: state.seq, view: state.view }, token);
+      const link = writeLink({ ...before.state, seq: before.state.seq }, token);
       history.replaceState(true, "", `#${link}`);
       before.end();
     }
@@ -147,5 +147,83 @@ export class LiveRecording {
     if (app.life.signal.aborted) return;
     if (this.wanted === 1) this.chosen = state.row;
     this.following.attach(app);
+  }
+}
+
+/**
+ * @typedef {import("../shell/app.js").App} App
+ * @typedef {import("../shell/state.js").State} State
+ */
+
+export class Following {
+  /** @type {App | null} */
+  app = null;
+  /** Whether the end is kept in view. */
+  isOn = false;
+  /** How many rows were shown when the reader was last at the end. */
+  seen = 0;
+  /** The frame number of the first row that is not hidden; 0 if no row is hidden. */
+  earliest = 0;
+
+  constructor() {
+    this.pill = button("", () => this.follow(), { class: "pill", hidden: true });
+    this.hiding = part(".hiding");
+    this.hiding.onclick = () => this.hide();
+  }
+
+  /** Follows in an app, which may have taken the place of another one. @param {App} app */
+  attach(app) {
+    const { state } = (this.app = app);
+    Object.assign(app.commands, { G: () => this.follow(), End: () => this.follow() });
+    const main = part(".main");
+    main.append(this.pill);
+    // Events of scrolling do not bubble.
+    main.addEventListener("scroll", () => this.look(), { capture: true, passive: true });
+    state.on("grew", () => this.look());
+    state.on("shown", () => this.count(0));
+    state.on("view", () => this.isOn && this.follow());
+    if (this.earliest > 0) state.hideBefore(state.recording.nearest(this.earliest));
+    this.count(0);
+    if (this.isOn) this.follow();
+  }
+
+  /** Goes to the end and stays there. */
+  follow() {
+    this.isOn = true;
+    this.list?.toEnd();
+    this.count(0);
+  }
+
+  get state() { return /** @type {App} */ (this.app).state; }
+
+  /** The list of the current view; undefined if its end is not the end of the recording. */
+  get list() {
+    const { state, current } = this.app ?? {};
+    return /^(conversation|list|sequence)$/.test(state?.view ?? "") ? current?.list : undefined;
+  }
+
+  look() {
+    if (!this.list) return;
+    this.isOn = this.list.follows;
+    this.count(this.isOn ? 0 : this.state.shown.length - this.seen);
+  }
+
+  /** Says how many rows are new. @param {number} fresh */
+  count(fresh) {
+    const { earliest, shown } = this.state;
+    this.seen = shown.length - Math.max(0, fresh);
+    this.pill.hidden = fresh <= 0 || !this.list;
+    this.pill.textContent = `↓ ${fresh.toLocaleString("en")} new`;
+    this.hiding.textContent = earliest > 0 ? `Show ${countInWords(earliest, "earlier frame")}`
+      : "Hide earlier";
+    this.hiding.ariaPressed = String(earliest > 0);
+  }
+
+  /** Hides all rows up to now, or shows them again. */
+  hide() {
+    const { earliest, recording } = this.state;
+    this.earliest = earliest > 0 ? 0 : recording.lastSeq + 1;
+    this.state.hideBefore(earliest > 0 ? 0 : recording.rows);
+    this.follow();
   }
 }
