@@ -129,7 +129,7 @@ export async function* recordsOf(response) {
  * @param {Connection} connection @param {string} stream the id of the stream of rows
  * @returns {import("../data/source.js").Source}
  */
-export function sourceOf(connection, stream) {
+export function serverSource(connection, stream) {
   const packed = async (/** @type {string} */ name) => {
     // This block is in the page.
     if (name === "script") return new EmbeddedSource().packed(name);

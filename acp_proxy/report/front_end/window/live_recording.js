@@ -8,7 +8,7 @@ import { App } from "../shell/app.js";
 import { button, clear, countInWords, h, part } from "../shell/dom.js";
 import { firstRow, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
-import { refusal, sourceOf } from "./connection.js";
+import { refusal, serverSource } from "./connection.js";
 import { LiveHead, WaitsBar } from "./waits_bar.js";
 
 export class LiveRecording {
@@ -36,7 +36,7 @@ export class LiveRecording {
     this.connection = connection;
     this.name = name;
     /** The recording that gets the rows; it is shown when it has enough rows. */
-    this.recording = new Recording(sourceOf(connection, ""), null);
+    this.recording = new Recording(serverSource(connection, ""), null);
     this.root = part("#app");
     this.bar = new WaitsBar(name);
     this.following = new Following();
@@ -83,7 +83,7 @@ export class LiveRecording {
     const { recording } = this.app?.state ?? {};
     if (recording) this.wanted = recording.lastSeq;
     this.stream = stream;
-    this.recording = new Recording(sourceOf(this.connection, stream), null);
+    this.recording = new Recording(serverSource(this.connection, stream), null);
     this.facts = { parties: {}, members: {} };
     [this.held, this.hasFacts] = [[], false];
     this.indexes = [{ first: 0, seq: [], last_seq: [], kind: [] }];
