@@ -89,16 +89,16 @@ test("a chunk of a message is read in the 1.0 draft, too", () => {
 
 test("if an entry changes, the index and the blocks are read anew from this entry on", async () => {
   const source = sourceOf([{ seq: 1, stream: "to-agent", kind: "request" }]);
-  const index = (first, seq, kind) => source.blocks.set("entries", jsonBytes({ first, seq, last_seq: seq, kind }));
   const numbers = Array.from({ length: 300 }, (_, n) => n);
-  index(0, numbers, numbers.map(() => "message"));
+  const kinds = numbers.map(() => "message");
+  source.blocks.set("entries", jsonBytes({ first: 0, seq: numbers, last_seq: numbers, kind: kinds }));
   for (const name of ["e0", "e1"]) source.blocks.set(name, jsonBytes(numbers.map((seq) => ({ kind: "message", seq }))));
   const entries = new Entries(await Recording.read(source));
   await entries.read();
   assert.deepEqual([entries.now(0), entries.now(299)], [null, null]);
   await new Promise((resolve) => setTimeout(resolve));
   assert.deepEqual([entries.now(0)?.seq, entries.now(299)?.seq], [0, 43]);
-  index(299, [299, 300], ["tool_call", "end"]);
+  entries.take({ first: 299, seq: [299, 300], last_seq: [299, 300], kind: ["tool_call", "end"] });
   source.blocks.set("e1", jsonBytes(numbers.map((seq) => ({ kind: "message", seq: seq + 500 }))));
   await entries.read();
   assert.deepEqual([entries.seqs.length, entries.lastSeqs[300], ...entries.kinds.slice(298)], [301, 300, "message", "tool_call", "end"]);

@@ -1,6 +1,6 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
-// The content of a folded entry is read when the entry is opened. Failed calls, and failed terminals
-// without a call, are open at first.
+// The content of a folded entry is read when the entry is opened. Failed calls, and failed
+// terminals without a call, are open at first.
 import { choicesElement, findingLines, headWords, linkedText, tookWords } from "../cards/card.js";
 import { lowerBound } from "../data/columns.js";
 import { BlockCache, rowsWith } from "../data/values.js";

@@ -150,11 +150,6 @@ export class LiveRecording {
   }
 }
 
-/**
- * @typedef {import("../shell/app.js").App} App
- * @typedef {import("../shell/state.js").State} State
- */
-
 export class Following {
   /** @type {App | null} */
   app = null;
