@@ -10,6 +10,22 @@ const COMPARED = 2;
 /** @type {Record<string, number>} */
 const LINK_STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
+/** The search ends after this many hits; a reader needs other words then. */
+const MOST_HITS = 1000;
+
+/**
+ * @typedef {object} Hit
+ * @property {string} path of the recording
+ * @property {number} seq
+ * @property {number | null} t_ns
+ * @property {string | null} stream
+ * @property {string} kind
+ * @property {string | null} method
+ * @property {string} before
+ * @property {string} match
+ * @property {string} after
+ */
+
 export class AllRecordings {
   /** @type {Map<string, ListRow>} */
   rows = new Map();
@@ -23,6 +39,12 @@ export class AllRecordings {
   /** The names in the field with the agents, one in a line. */
   agents = "";
   choice = readChoice("");
+  /** Aborted to end the search. */
+  searching = new AbortController();
+  searched = "";
+  hits = 0;
+  /** For each recording with hits, the element for them. @type {Map<string, HTMLElement>} */
+  groups = new Map();
 
   /** @param {import("./connection.js").Connection} connection */
   constructor(connection) {
@@ -38,8 +60,10 @@ export class AllRecordings {
     /** The fields, by their names. */
     this.fields = form.elements;
     const task = (this.task = new Task(connection));
-    this.search = new AllSearch(connection,
-      (name) => this.rows.get(name)?.entry.prompt ?? "", () => this.ask(""));
+    this.box = part(".hits");
+    this.stopper = part(".stopping");
+    this.stopper.onclick = () => this.searching.abort();
+    part(".closing").onclick = () => this.ask("");
     form.oninput = () => this.set(Object.fromEntries(new FormData(form)));
     form.onsubmit = () => this.ask(this.choice.q);
     this.comparing.onclick = () => task.compare(
@@ -47,11 +71,10 @@ export class AllRecordings {
     part(".resetting").onclick = () => this.set({ ...readChoice(""), q: this.choice.q });
     part(".copying").onclick = () => task.copy(["acp-proxy", "record", "--"]);
     part(".copying-search").onclick = () => task.copy(["acp-proxy", "search", "--",
-      this.search.text, ...[...this.rows.values()].slice(0, 1).map((row) => row.directory)]);
+      this.searched, ...[...this.rows.values()].slice(0, 1).map((row) => row.directory)]);
     window.addEventListener("hashchange", () => this.follow());
     document.addEventListener("keydown", (event) => this.onKey(event));
-    setInterval(() => document.hidden || this.rows.forEach((row) => row.keepTime()),
-      1000);
+    setInterval(() => document.hidden || this.rows.forEach((row) => row.keepTime()), 1000);
     this.follow();
   }
 
@@ -131,14 +154,14 @@ export class AllRecordings {
   /** Searches in all recordings. @param {string} q empty to close the hits */
   ask(q) {
     this.set({ q });
-    void this.search.run(q);
+    void this.search(q);
   }
 
   /** Shows what the address says. */
   follow() {
     const choice = readChoice(location.hash);
     this.set(choice);
-    if (choice.q !== this.search.text) this.ask(choice.q);
+    if (choice.q !== this.searched) this.ask(choice.q);
   }
 
   /** Writes the choice into the fields. @param {Set<string>} agents to choose from */
@@ -158,7 +181,9 @@ export class AllRecordings {
   onKey(event) {
     const { key, target, ctrlKey, metaKey, altKey } = event;
     const isTyping = target instanceof HTMLElement && target.matches("input[type=search], select");
-    if (key === "Escape" && !this.search.element.hidden) this.search.leave();
+    // This key stops the search if it runs, and otherwise closes its hits.
+    const ending = part(".hits:not([hidden]) :is(.stopping, .closing):not([hidden])");
+    if (key === "Escape" && ending) ending.click();
     else if (isTyping || ctrlKey || metaKey || altKey) return;
     else if (key === "/") this.fields.text.focus();
     else if (key === "f") this.fields.q.focus();
@@ -174,64 +199,14 @@ export class AllRecordings {
     const at = links.findIndex((link) => link === document.activeElement);
     links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
   }
-}
-
-/** @typedef {import("./listed.js").Entry} Entry */
-
-/** The search ends after this many hits; a reader needs other words then. */
-const MOST_HITS = 1000;
-
-/**
- * @typedef {object} Hit
- * @property {string} path of the recording
- * @property {number} seq
- * @property {number | null} t_ns
- * @property {string | null} stream
- * @property {string} kind
- * @property {string | null} method
- * @property {string} before
- * @property {string} match
- * @property {string} after
- */
-
-export class AllSearch {
-  /** Aborted to end the search. */
-  life = new AbortController();
-  text = "";
-  hits = 0;
-  /** For each recording with hits, the element for them. @type {Map<string, HTMLElement>} */
-  groups = new Map();
-
-  /**
-   * @param {import("./connection.js").Connection} connection
-   * @param {(name: string) => string} promptOf a recording, by the name of its file
-   * @param {() => void} close called when the reader closes the hits
-   */
-  constructor(connection, promptOf, close) {
-    this.connection = connection;
-    this.promptOf = promptOf;
-    this.close = close;
-    this.element = part(".hits");
-    this.list = part(".hits-list");
-    this.words = part(".hits-top > [role=status]");
-    this.stopper = part(".stopping");
-    this.stopper.onclick = () => this.life.abort();
-    part(".closing").onclick = close;
-  }
-
-  /** Stops the search if it runs, and otherwise closes its hits. */
-  leave() {
-    if (this.stopper.hidden) this.close();
-    else this.life.abort();
-  }
 
   /** Ends the search, and searches for another text, if there is one. @param {string} text */
-  async run(text) {
-    this.life.abort();
-    const { signal } = (this.life = new AbortController());
-    Object.assign(this, { text, hits: 0, groups: new Map() });
-    clear(this.list);
-    this.element.hidden = text === "";
+  async search(text) {
+    this.searching.abort();
+    const { signal } = (this.searching = new AbortController());
+    Object.assign(this, { searched: text, hits: 0, groups: new Map() });
+    clear(part(".hits-list"));
+    this.box.hidden = text === "";
     if (text === "") return;
     this.stopper.hidden = false;
     this.say("searching… ");
@@ -247,7 +222,7 @@ export class AllSearch {
     } catch (error) {
       end = `; ${endOf(error)}`;
     }
-    if (signal !== this.life.signal) return;
+    if (signal !== this.searching.signal) return;
     this.stopper.hidden = true;
     this.say("", signal.aborted ? "; stopped" : end);
   }
@@ -255,7 +230,8 @@ export class AllSearch {
   /** @param {string} before @param {string} [after] */
   say(before, after = "") {
     const where = this.hits > 0 ? ` in ${countInWords(this.groups.size, "recording")}` : "";
-    clear(this.words, `${before}${countInWords(this.hits, "hit")}${where}${after}`);
+    const words = `${before}${countInWords(this.hits, "hit")}${where}${after}`;
+    clear(part(".hits-top > [role=status]"), words);
   }
 
   /** @param {Hit} hit */
@@ -263,15 +239,17 @@ export class AllSearch {
     const name = path.slice(path.lastIndexOf("/") + 1);
     const known = this.groups.get(name);
     const group = known ?? h("ol", null);
-    const title = [name, this.promptOf(name)].filter(Boolean).join(": ");
-    if (!known) this.list.append(h("h2", null, h("bdi", null, title)), group);
+    const title = [name, this.rows.get(name)?.entry.prompt].filter(Boolean).join(": ");
+    if (!known) part(".hits-list").append(h("h2", null, h("bdi", null, title)), group);
     this.groups.set(name, group);
     this.hits += 1;
     const link = h("a", { class: "hit" },
       span("hit-place", `#${seq} `, t_ns !== null && secondsInWords(t_ns, "", " s")),
       span("hit-method", method ?? kind),
       span(stream ?? "", `…${before.slice(-60)}`, h("mark", null, match), after));
-    link.href = pageOf(this.connection.token, name, { seq, q: this.text });
+    link.href = pageOf(this.connection.token, name, { seq, q: this.searched });
     group.append(h("li", null, link));
   }
 }
+
+/** @typedef {import("./listed.js").Entry} Entry */

@@ -9,7 +9,7 @@ import { button, clear, countInWords, h, part } from "../shell/dom.js";
 import { firstRow, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
 import { refusal, serverSource } from "./connection.js";
-import { LiveHead, WaitsBar } from "./waits_bar.js";
+import { drawHead, WaitsBar } from "./waits_bar.js";
 
 export class LiveRecording {
   /** Index blocks that are not shown yet. @type {Uint8Array[]} */
@@ -28,6 +28,13 @@ export class LiveRecording {
   chosen = NaN;
   timer = 0;
   stream = "";
+  /** Whether the end is kept in view. */
+  isFollowing = false;
+  /** How many rows were shown when the reader was last at the end. */
+  seen = 0;
+  /** The frame number of the first row that is not hidden; 0 if no row is hidden. */
+  earliest = 0;
+  pill = button("", () => this.follow(), { class: "pill", hidden: true });
   /** The earliest time of the next `show`. */
   shownAgain = 0;
 
@@ -39,8 +46,8 @@ export class LiveRecording {
     this.recording = new Recording(serverSource(connection, ""), null);
     this.root = part("#app");
     this.bar = new WaitsBar(name);
-    this.following = new Following();
-    this.head = new LiveHead();
+    this.hiding = part(".hiding");
+    this.hiding.onclick = () => this.hide();
     document.addEventListener("visibilitychange", () => this.showLater());
   }
 
@@ -121,9 +128,9 @@ export class LiveRecording {
     // Once the facts are known, the row is chosen that is chosen in a report.
     if (isFirst && state.row === this.chosen) {
       state.select(firstRow(recording));
-      if (this.following.isOn) this.following.follow();
+      if (this.isFollowing) this.follow();
     }
-    if (this.head.draw(state)) fit();
+    if (drawHead(state)) fit();
   }
 
   /**
@@ -142,33 +149,10 @@ export class LiveRecording {
     const app = (this.app = new App(this.root, state));
     this.bar.update({ state });
     const isAtEnd = recording.meta.summary.live && readLink(location.hash).seq === null;
-    if (!before) this.following.isOn = isAtEnd;
+    if (!before) this.isFollowing = isAtEnd;
     await app.follow(() => !before && app.arrive(), token);
     if (app.life.signal.aborted) return;
     if (this.wanted === 1) this.chosen = state.row;
-    this.following.attach(app);
-  }
-}
-
-export class Following {
-  /** @type {App | null} */
-  app = null;
-  /** Whether the end is kept in view. */
-  isOn = false;
-  /** How many rows were shown when the reader was last at the end. */
-  seen = 0;
-  /** The frame number of the first row that is not hidden; 0 if no row is hidden. */
-  earliest = 0;
-
-  constructor() {
-    this.pill = button("", () => this.follow(), { class: "pill", hidden: true });
-    this.hiding = part(".hiding");
-    this.hiding.onclick = () => this.hide();
-  }
-
-  /** Follows in an app, which may have taken the place of another one. @param {App} app */
-  attach(app) {
-    const { state } = (this.app = app);
     Object.assign(app.commands, { G: () => this.follow(), End: () => this.follow() });
     const main = part(".main");
     main.append(this.pill);
@@ -176,15 +160,15 @@ export class Following {
     main.addEventListener("scroll", () => this.look(), { capture: true, passive: true });
     state.on("grew", () => this.look());
     state.on("shown", () => this.count(0));
-    state.on("view", () => this.isOn && this.follow());
-    if (this.earliest > 0) state.hideBefore(state.recording.nearest(this.earliest));
+    state.on("view", () => this.isFollowing && this.follow());
+    if (this.earliest > 0) state.hideBefore(recording.nearest(this.earliest));
     this.count(0);
-    if (this.isOn) this.follow();
+    if (this.isFollowing) this.follow();
   }
 
   /** Goes to the end and stays there. */
   follow() {
-    this.isOn = true;
+    this.isFollowing = true;
     this.list?.toEnd();
     this.count(0);
   }
@@ -199,8 +183,8 @@ export class Following {
 
   look() {
     if (!this.list) return;
-    this.isOn = this.list.follows;
-    this.count(this.isOn ? 0 : this.state.shown.length - this.seen);
+    this.isFollowing = this.list.follows;
+    this.count(this.isFollowing ? 0 : this.state.shown.length - this.seen);
   }
 
   /** Says how many rows are new. @param {number} fresh */
