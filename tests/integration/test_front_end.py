@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _BAD_STYLE = """\
 import { parseFilter as parse } from "./grammar.js";
 import {
-  patternTest } from "./patterns.js";
-import every from "./patterns.js";
+  patternTest } from "./json.js";
+import every from "./json.js";
 import "./planted.js";
 export default every;
-export * from "./patterns.js";
+export * from "./json.js";
 parse(patternTest, undefinedName);
 const unused = 1;
 document.body.innerHTML = location.hash;
@@ -34,7 +34,7 @@ document.body.setAttribute("onclick", "");
 document.body.setAttributeNS(null, "href", "");
 fetch("https://example.com");
 window.fetch("https://example.com");
-import("./patterns.js");
+import("./json.js");
 location.href = "javascript:1"; // eslint-disable-line
 window.planted = {a: 1 };
 window.planted = { a: 1};
