@@ -107,16 +107,18 @@ export class App {
     document.addEventListener("keydown", (event) => this.onKey(event), { signal });
     this.showView();
     this.showCounts();
-    // The rows are drawn first.
-    void pause().then(() => new OverviewStrip(part(".overview"), state));
   }
 
   /**
-   * Follows the address of the page, and keeps the state in it.
+   * Draws the strip, follows the address of the page, and keeps the state in it.
    * @param {() => void} onArrival @param {string} [token] of the live window
    */
   async follow(onArrival, token) {
     const { state, life: { signal } } = this;
+    const overview = part(".overview");
+    // The rows are drawn first.
+    await pause();
+    new OverviewStrip(overview, state);
     await keepLink(state, VIEWS.map(({ name }) => name), onArrival, { token, signal });
     Object.assign(window, { acpReport: { state, recording: state.recording } });
   }

@@ -5,8 +5,6 @@ import { agentOf, fragmentOf, inOrder, isChosen, ListRow, pageOf, readChoice } f
 import { Task } from "./task.js";
 import { endOf, recordsOf } from "./connection.js";
 
-/** Two recordings can be compared. */
-const COMPARED = 2;
 /** @type {Record<string, number>} */
 const LINK_STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
@@ -138,8 +136,8 @@ export class AllRecordings {
   onTick = (changed) => {
     const all = new Set([...this.ticked, ...(changed ? [changed] : [])]);
     this.ticked = [...all].filter(({ box }) => box.checked && box.isConnected);
-    for (const { box } of this.ticked.splice(0, this.ticked.length - COMPARED)) box.checked = false;
-    this.comparing.disabled = this.ticked.length < COMPARED;
+    for (const { box } of this.ticked.splice(0, this.ticked.length - 2)) box.checked = false;
+    this.comparing.disabled = this.ticked.length < 2;
     clear(this.comparing, this.comparing.disabled ? "Tick two to compare" : "Compare");
   };
 
