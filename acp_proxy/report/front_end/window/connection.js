@@ -125,7 +125,8 @@ export async function* recordsOf(response) {
 }
 
 /**
- * Reads the blocks of a recording from the server.
+ * Reads the blocks of a recording from the server. The bytes of a block never come if the
+ * connection is lost or the stream has ended: then another source takes the place of this one.
  * @param {Connection} connection @param {string} stream the id of the stream of rows
  * @returns {import("../data/source.js").Source}
  */
@@ -133,7 +134,11 @@ export function serverSource(connection, stream) {
   const packed = async (/** @type {string} */ name) => {
     // This block is in the page.
     if (name === "script") return new EmbeddedSource().packed(name);
-    const response = await connection.get("/api/block", { stream, name });
+    const response = await connection.get("/api/block", { stream, name }).catch((error) => {
+      // A page gets these blocks anew, since all rows follow again.
+      if (error.status && ![404, 410].includes(error.status)) throw error;
+      return /** @type {Promise<never>} */ (new Promise(() => {}));
+    });
     return new Uint8Array(await response.arrayBuffer());
   };
   return { packed, bytes: async (name) => inflate(await packed(name)) };
