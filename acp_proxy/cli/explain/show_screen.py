@@ -82,15 +82,7 @@ def show_summary(
 def _details(
     page: RecordingPage, summary: Summary, word: str, first: list[Finding], *, has_crashed: bool
 ) -> None:
-    """Prints the course of the conversation, the findings that are not in `first`, and the origin.
-
-    Args:
-        page: the page to print on.
-        summary: the summary of the recording.
-        word: the recording as the user named it.
-        first: the findings that are already printed.
-        has_crashed: whether the end of stderr is already printed.
-    """
+    """Prints the course of the conversation, the findings that are not in `first`, and the origin."""
     _course(page, summary)
     if notes := [finding for finding in summary.findings if finding not in first]:
         page.print()
