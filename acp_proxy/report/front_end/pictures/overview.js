@@ -28,6 +28,8 @@ const DRAWN_AFTER_MS = 200;
 export class OverviewStrip {
   spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(new Float64Array(0));
+  /** The time of the last row, or of the end of a pause that lasts until now. */
+  end = 0;
   /** The timer of the next drawing. */
   timer = 0;
   /** The time between a change and the next drawing. */
@@ -77,12 +79,16 @@ export class OverviewStrip {
     const [{ recording }, began] = [this, performance.now()];
     this.timer = 0;
     this.spans = openSpans(recording);
-    const debts = debtsOf(recording, this.spans);
+    const [times, debts] = [this.times.toArray(), debtsOf(recording, this.spans)];
     const isEvent = (/** @type {number} */ row) => recording.text("stream", row) === "event";
     // The start and the end of a program are no part of the conversation.
     const has = (/** @type {number} */ row) =>
       recording.pauses.has(row) || isEvent(row) || isEvent(row - 1);
-    this.axis = timeAxis(this.times.toArray(), debts, { has });
+    // A pause that lasts until now has no row at its end.
+    const open = recording.pauses.get(recording.rows);
+    this.end = (open ? times[recording.rowOf(open.before)] + open.ns : times.at(-1)) || 0;
+    this.axis = open ? timeAxis(longer(times, this.end), longer(debts, open.debt), { has })
+      : timeAxis(times, debts, { has });
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
     // If drawing takes long, the strip is drawn less often.
@@ -109,7 +115,7 @@ export class OverviewStrip {
     const timeOf = (/** @type {number | null} */ seq) =>
       times.at(recording.nearest(seq ?? Infinity));
     const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
-      ({ row: id, from: timeOf(prompt_seq), to: timeOf(end_seq), debt: 0 }));
+      ({ row: id, from: timeOf(prompt_seq), to: end_seq ? timeOf(end_seq) : this.end, debt: 0 }));
     const drawn = drawnGaps(axis, SEEN / width, axis.gaps, this.isSilent);
     // A gap has jagged lines only at its ends, so that its words are between them.
     const xs = scaleBreaks(axis).filter((place) =>
@@ -305,7 +311,7 @@ export class OverviewStrip {
   /** Describes in words what the strip shows. */
   words() {
     const { times, axis } = this;
-    const length = durationInWords(times.at(times.length - 1) - times.at(0));
+    const length = durationInWords(this.end - times.at(0));
     const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
       const seqs = this.recording.numbers("seq");
       const some = Array.from(rows.subarray(0, NAMED_ROWS), (row) => `#${seqs.at(row)}`).join(" ");
@@ -327,6 +333,18 @@ export class OverviewStrip {
 /** A jagged band below the names of turns, where the scale changes. @param {number} x */
 const tear = (x) =>
   `M${x - 4} ${2 * 14}${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
+
+/**
+ * The values of all rows, and one more.
+ * @template {Float64Array | Uint8Array} Values
+ * @param {Values} values @param {number} value @returns {Values}
+ */
+function longer(values, value) {
+  const all = new (/** @type {any} */ (values.constructor))(values.length + 1);
+  all.set(values);
+  all[values.length] = value;
+  return all;
+}
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");
