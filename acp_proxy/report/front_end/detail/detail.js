@@ -253,7 +253,7 @@ async function emptyParts(recording, row) {
 /** The kinds of faults, what they do, and their own settings. */
 export const FAULTS = [
   ["drop", "drop it", ""], ["latency", "delay it", "latency_ms = 10000"],
-  ["replace", "change a member", ""],
+  ["replace", "change it", ""],
 ];
 /** The keys of the terms and the columns that a plan names. */
 const PLAN_COLUMNS = { dir: "stream", kind: "kind", method: "method", session: "session" };
@@ -303,7 +303,8 @@ export function faultMenu(state, copyButton) {
   const box = div("fault-plan", noteLine("Save this plan as plan.toml. You may change it first."),
     plan, copyButton("copy plan", () => plan.value), h("p", null, commandLine),
     copyButton("copy command", command));
-  const buttons = FAULTS.map(([kind, words, settings]) => button(words, () => {
+  const buttons = FAULTS.map(([kind, words, settings], at) => button(words, () => {
+    buttons.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
     plan.value = planText(recording, state.row, kind, settings);
     box.hidden = false;
     clear(commandLine, command());
@@ -312,6 +313,7 @@ export function faultMenu(state, copyButton) {
   const update = () => {
     menu.hidden = !canFail(recording, state.row);
     box.hidden ||= menu.hidden || shown !== state.row;
+    if (box.hidden) for (const one of buttons) setAttribute(one, "aria-pressed", "false");
     shown = state.row;
   };
   box.hidden = true;

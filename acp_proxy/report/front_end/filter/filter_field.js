@@ -104,7 +104,8 @@ export class FilterField {
   showChips() {
     const { text } = this.state.applied;
     const terms = text.trim() === "" ? [] : termsIn(text);
-    this.chips.hidden = terms.length === 0;
+    // The only term is in the field already.
+    this.chips.hidden = terms.length < 2;
     const remove = (/** @type {number} */ at) => {
       void this.state.setFilter(terms.filter((_, place) => place !== at).join(" "));
       this.input.focus();

@@ -138,7 +138,7 @@ export class ListRow {
     const { name, live, severity, result, prompt, problem, findings, started_at } = entry;
     Object.assign(this.element.dataset, { live, severity });
     clear(this.words, live && "running: ", result);
-    clear(this.link, span(prompt ? "" : "faint", h("bdi", null, prompt || name)));
+    clear(this.link, h("bdi", null, prompt), " ", span("faint", h("bdi", null, name)));
     // The link covers the row, so its title has what the columns cut.
     const why = (findings ?? []).map(({ text }) => text);
     const clock = started_at && new Date(started_at).toLocaleString("sv");

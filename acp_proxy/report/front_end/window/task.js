@@ -114,6 +114,7 @@ export class Task {
       else void this.copy(["acp-proxy", value, path]);
       close();
     };
+    menu.ontoggle = () => menu.open && menu.lastElementChild.scrollIntoView({ block: "nearest" });
     menu.onkeydown = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Escape" || !menu.open) return;
       event.stopPropagation();

@@ -182,7 +182,7 @@ export function drawHead(state) {
     h("p", { class: "line" }, sides,
       span("faint", started_at && new Date(started_at).toLocaleString("sv"))));
   clear(part(".more-findings > summary"),
-    countInWords(rest.length, serious.length > 0 ? "more finding" : "note"));
+    countInWords(rest.length, serious.length > seen.length ? "more finding" : "note"));
   clear(part(".more-findings > ul"), rest.map(line));
   clear(part(".stderr-tail > summary"), `stderr: ${stderr.at(-1) ?? ""}`);
   clear(part(".stderr-tail > pre"), stderr.join("\n"));
