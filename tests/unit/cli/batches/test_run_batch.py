@@ -30,7 +30,6 @@ from acp_proxy.cli.batch_options import (
 )
 from acp_proxy.cli.batches import run_batch
 from acp_proxy.cli.batches.batch_screen import BatchScreen, lines
-from acp_proxy.cli.batches.batch_worker import Printed, perform
 from acp_proxy.cli.batches.run_batch import run_many
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.screens.styled_text import Screen
@@ -49,6 +48,9 @@ class Inline:
 
     def submit(self, job: Job) -> Future[JobVerdict]:
         """Runs a job in this process, and returns its verdict as a future."""
+        # Not at the top, since the import takes long, and pytest imports this file in each worker.
+        from acp_proxy.cli.batches.batch_worker import Printed, perform
+
         future: Future[JobVerdict] = Future()
         future.set_result(perform(job, Printed.__new__(Printed)))
         return future

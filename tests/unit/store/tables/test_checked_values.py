@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 
 SEQ = 7
 """A chunk of the agent's message in the story."""
-LARGE = line(
-    notification(
-        "session/update", sessionId="s-1", text="é\x7f" * 10, more="x" * (WHOLE_VALUE + 5000)
-    )
-).removesuffix(b"\n")
 MUCH = 5_000_000
 
 
@@ -53,35 +48,45 @@ def change(path: Path, sql: str, *parameters: object) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def long_line() -> bytes:
+    """A line that readers do not keep in memory as a whole."""
+    more = "x" * (WHOLE_VALUE + 5000)
+    message = notification("session/update", sessionId="s-1", text="é\x7f" * 10, more=more)
+    return line(message).removesuffix(b"\n")
+
+
 @pytest.fixture
-def large(tmp_path: Path) -> Path:
+def large(tmp_path: Path, long_line: bytes) -> Path:
     """A recording with a line that readers do not keep in memory as a whole."""
     path = record_conversation(tmp_path / "x.db")
-    return change(path, "UPDATE frame_rows SET raw = ? WHERE seq = ?", LARGE, SEQ)
+    return change(path, "UPDATE frame_rows SET raw = ? WHERE seq = ?", long_line, SEQ)
 
 
-def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
+def test_a_large_line_is_an_excerpt_among_rows(large: Path, long_line: bytes) -> None:
     """`RecordingReader.frames` returns only the beginning of a very large line."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
-        assert row["raw"] == LARGE[:LINE_EDGE]
-        assert row["size"] == len(LARGE)
+        assert row["raw"] == long_line[:LINE_EDGE]
+        assert row["size"] == len(long_line)
         assert [row["seq"] for row in reader.frames() if is_excerpt(row)] == [SEQ]
         sql = "SELECT raw, size FROM frames WHERE seq = ?"
-        assert list(reader.query(sql, (SEQ,))) == [{"raw": LARGE[:LINE_EDGE], "size": len(LARGE)}]
-        assert b"".join(reader.pieces(SEQ)) == LARGE
+        assert list(reader.query(sql, (SEQ,))) == [
+            {"raw": long_line[:LINE_EDGE], "size": len(long_line)}
+        ]
+        assert b"".join(reader.pieces(SEQ)) == long_line
 
 
-def test_the_text_form_has_all_of_it(large: Path) -> None:
+def test_the_text_form_has_all_of_it(large: Path, long_line: bytes) -> None:
     """`export` and `import` keep a very large line unchanged."""
     with RecordingReader(large) as reader:
         lines = list(write_text_form(reader))
         assert b"".join(write_parts(reader)) == b"".join(lines)
         (long,) = (json.loads(text) for text in lines if len(text) > WHOLE_VALUE)
-        assert long["text"].encode() == LARGE
+        assert long["text"].encode() == long_line
         assert b"\x7f" not in b"".join(lines)
         with RecordingReader(large, lines) as again:
-            assert b"".join(again.pieces(SEQ)) == LARGE
+            assert b"".join(again.pieces(SEQ)) == long_line
             assert list(again.heads()) == list(reader.heads())
 
 
@@ -100,20 +105,20 @@ def test_an_export_holds_little(large: Path) -> None:
     assert peak < WHOLE_VALUE
 
 
-def test_the_commands_report_what_they_cut(large: Path) -> None:
+def test_the_commands_report_what_they_cut(large: Path, long_line: bytes) -> None:
     """Commands print only the beginning of a line that is megabytes long."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
     assert "… cut: the line has 16.8 MB; --raw prints it" in whole
     assert len(whole) < 2 * LINE_EDGE
-    assert run("inspect", "log", large, f"seq:{SEQ}", "--raw").stdout_bytes == LARGE + b"\n"
+    assert run("inspect", "log", large, f"seq:{SEQ}", "--raw").stdout_bytes == long_line + b"\n"
     assert run("inspect", "export", large, f"seq:{SEQ}", "--format", "raw").stdout_bytes == (
-        LARGE + b"\n"
+        long_line + b"\n"
     )
     printed = json.loads(run("inspect", "log", large, f"seq:{SEQ}", "--json").stdout)
-    assert printed["size"] == len(LARGE)
-    assert printed["text"].encode() == LARGE
+    assert printed["size"] == len(long_line)
+    assert printed["text"].encode() == long_line
     for command in ("show", "stats"):
         assert run("inspect", command, large).exit_code == 0
     assert "equal: 16 frames" in run("inspect", "diff", large, large).stdout
@@ -142,18 +147,20 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
         assert json.loads(printed)["base64"] == "//////////8="
 
 
-def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_line_is_played_whole(
+    large: Path, long_line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`replay` sends every byte of a line of megabytes, but refuses a line above a limit."""
     with RecordingReader(large) as reader:
-        assert RecordedSteps(reader).wire(SEQ).raw == LARGE
-        assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
+        assert RecordedSteps(reader).wire(SEQ).raw == long_line
+        assert RecordedSteps(reader).wire(SEQ - 1).raw != long_line
         monkeypatch.setattr(recorded_steps, "PLAYED_LINE", WHOLE_VALUE)
-        with pytest.raises(UnreadableRecording, match=f"frame 7 has {len(LARGE)} bytes"):
+        with pytest.raises(UnreadableRecording, match=f"frame 7 has {len(long_line)} bytes"):
             RecordedSteps(reader).wire(SEQ)
 
 
 def test_a_large_line_in_a_log_is_read_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, long_line: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If a very large line is only in the capture log, commands also show its beginning."""
 
@@ -163,19 +170,19 @@ def test_a_large_line_in_a_log_is_read_the_same(
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
-        for start in range(0, len(LARGE), MAX_PAYLOAD):
-            recorder.chunk(TO_CLIENT, LARGE[start : start + MAX_PAYLOAD])
+        for start in range(0, len(long_line), MAX_PAYLOAD):
+            recorder.chunk(TO_CLIENT, long_line[start : start + MAX_PAYLOAD])
         recorder.chunk(TO_CLIENT, b"\n")
     monkeypatch.setattr(log_recovery, "finish", refuse)
     with RecordingReader(recorder.path) as reader:
         (row,) = (row for row in reader.frames() if is_excerpt(row))
-        assert row["raw"] == LARGE[:LINE_EDGE]
+        assert row["raw"] == long_line[:LINE_EDGE]
         sql = "SELECT raw, size FROM frames WHERE seq = ?"
         selected = list(reader.query(sql, (row["seq"],)))
-        assert selected == [{"raw": LARGE[:LINE_EDGE], "size": len(LARGE)}]
-        assert b"".join(reader.pieces(row["seq"])) == LARGE
-        assert RecordedSteps(reader).wire(row["seq"]).raw == LARGE
-        assert sum(map(len, write_parts(reader))) > len(LARGE)
+        assert selected == [{"raw": long_line[:LINE_EDGE], "size": len(long_line)}]
+        assert b"".join(reader.pieces(row["seq"])) == long_line
+        assert RecordedSteps(reader).wire(row["seq"]).raw == long_line
+        assert sum(map(len, write_parts(reader))) > len(long_line)
 
 
 def read_all(path: Path) -> None:
