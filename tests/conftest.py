@@ -8,6 +8,7 @@ With ``--hypothesis-profile thorough``, Hypothesis draws many more examples, new
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
@@ -48,6 +49,9 @@ _MAY_LACK_ELSEWHERE = (
     "expected chromium on the PATH",
 )
 """Reasons to skip on other systems."""
+_LEAST_PAGES = pytest.StashKey[int]()
+_SPARE_PAGES = 8_192
+"""How many pages of memory a process may keep in addition to `_LEAST_PAGES`."""
 _PACKAGES = {
     "jq": "jq",
     "node": "nodejs npm",
@@ -101,6 +105,32 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """Returns freed memory to the system after each file of tests that needed much.
+
+    The allocator of glibc keeps the memory of large lines, up to a gigabyte in a run of all tests.
+    """
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        _trim_memory(item.config)
+
+
+def _trim_memory(config: pytest.Config) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # only Linux with glibc has both
+        pages = _pages_in_memory()
+        if pages > config.stash.setdefault(_LEAST_PAGES, pages) + _SPARE_PAGES:
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
+            config.stash[_LEAST_PAGES] = _pages_in_memory()
+
+
+def _pages_in_memory() -> int:
+    return int(Path("/proc/self/statm").read_bytes().split()[1])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,10 +107,9 @@ def read(actual: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.slow
 def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
     """Mermaid can parse the sequence diagram of each shipped recording."""
-    readers = [RecordingReader(path) for path in (*SHIPPED, *all_text_forms())]
-    readers += [hostile(word) for word in (*_HOSTILE, *PAYLOADS.values()) if _is_text(word)]
+    words = filter(_is_text, (*_HOSTILE, *PAYLOADS.values()))
     diagrams = []
-    for reader in readers:
+    for reader in chain(map(RecordingReader, [*SHIPPED, *all_text_forms()]), map(hostile, words)):
         with reader:
             diagrams.append("".join(SequenceDiagram(reader, most=100).lines()))
     command = ["node", "--input-type=module", "--eval", _PARSE, str(npm_packages)]

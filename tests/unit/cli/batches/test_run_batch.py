@@ -38,7 +38,7 @@ from tests.support.command_line import complaint, run
 from tests.support.log_writer import LogWriter, handshake
 
 RECORDINGS = Path(__file__).parents[4] / "recordings"
-COUNT = 200
+COUNT = 40
 
 
 class Inline:
