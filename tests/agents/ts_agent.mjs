@@ -24,9 +24,6 @@ async function prompt({ params: { sessionId, prompt: [{ text }] }, client }) {
   const update = (sessionUpdate, members) =>
     client.notify(calls.session.update, { sessionId, update: { sessionUpdate, ...members } });
   const say = (said) => update("agent_message_chunk", { content: { type: "text", text: said } });
-  if (text === "die") {
-    process.exit(7);
-  }
   if (text === "slow") {
     await say("Slow…");
     await once(turn.signal, "abort");

@@ -86,7 +86,7 @@ def _tell(recorder: LogWriter, n: int, session: str) -> None:
     recorder.to_agent(request(10 + n, "session/prompt", sessionId=session, prompt=[text("go")]))
     recorder.to_client(request(100 + n, "terminal/create", sessionId=session, command="ls"))
     words = ("one ", "two ", "three ", "word")
-    for said in range(40):
+    for said in range(16):
         chunk = text(words[min(said % 8, 3)])
         recorder.to_client(update(session, "agent_message_chunk", content=chunk))
     recorder.t_ns += 6_000 * MS
@@ -95,7 +95,7 @@ def _tell(recorder: LogWriter, n: int, session: str) -> None:
     options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
     ask = {"sessionId": session, "toolCall": call, "options": options}
     recorder.to_client(request(200 + n, "session/request_permission", **ask))
-    for said in range(30):
+    for said in range(12):
         thought = text(words[said % 4])
         recorder.to_client(update(session, "agent_thought_chunk", content=thought))
     chosen = {"outcome": {"outcome": "selected", "optionId": "y"}}
