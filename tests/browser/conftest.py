@@ -9,12 +9,12 @@ import pytest
 
 from tests.browser.hostile import record_hostile
 from tests.browser.truth import report
-from tests.browser.watching import Visitor
+from tests.browser.watching import WIDE, Visitor
 from tests.support.live_window import serve_window
 from tests.support.shipped_recordings import SHIPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
@@ -68,6 +68,14 @@ def window(browser: Browser) -> Iterator[Visit]:
     """Opens a window for many pages, one after the other."""
     with Visitor(browser) as visitor:
         yield visitor.window()
+
+
+@pytest.fixture
+def resize(window: Visit) -> Iterator[Callable[[int, int], None]]:
+    """Changes the width and the height of the shared window until the test ends."""
+    page = window.page
+    yield lambda width, height: page.set_viewport_size({"width": width, "height": height})
+    page.set_viewport_size(WIDE)
 
 
 @pytest.fixture(scope="package")

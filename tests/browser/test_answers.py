@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.browser.watching import Visit, Visitor
+    from tests.browser.watching import Visit
 
 FILTERS = (
     "dir:to-client",
@@ -189,10 +189,12 @@ def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", [375, 800, 1024, 1280, 1440])
-def test_the_filter_field_stays_wide_enough(visit: Visitor, tmp_path: Path, width: int) -> None:
+def test_the_filter_field_stays_wide_enough(
+    window: Visit, resize: Callable[[int, int], None], tmp_path: Path, width: int
+) -> None:
     """The filter field of a report page stays wide enough for the typed filter."""
-    size = {"width": width, "height": 800}
-    page = visit(report(DIRECTORY / "hello.db", tmp_path), viewport=size)
+    resize(width, 800)
+    page = window.open(report(DIRECTORY / "hello.db", tmp_path))
     page.page.fill("#filter", "kind:banana")
     box = page.page.locator("#filter").bounding_box()
     assert box is not None

@@ -13,9 +13,10 @@ from tests.support.log_writer import LogWriter
 from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.browser.watching import Visitor
+    from tests.browser.watching import Visit
 
 CURRENT = "() => document.querySelector('[aria-current]')?.id"
 IN_SIGHT = """() => {
@@ -33,10 +34,9 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
-def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Path) -> None:
+def test_keys_buttons_and_links_lead_to_differences(window: Visit, compared: Path) -> None:
     """On the page of `report --against`, keys, buttons and links lead to each difference."""
-    window = visit.window().open(compared, ready=None)
-    page = window.page
+    page = window.open(compared, ready=None).page
     assert page.inner_text("#place") == "5 shown"
     page.keyboard.press("p")
     assert window.ask(CURRENT) is None
@@ -61,17 +61,20 @@ def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Pa
     window.assert_quiet()
 
 
-def test_it_fits_a_narrow_window_and_needs_no_script(visit: Visitor, compared: Path) -> None:
+def test_it_fits_a_narrow_window_and_needs_no_script(
+    window: Visit, plain_window: Visit, resize: Callable[[int, int], None], compared: Path
+) -> None:
     """The page of `report --against` fits into a narrow window, and needs no JavaScript."""
-    narrow = visit.window(viewport=NARROW).open(compared, ready=None)
+    resize(NARROW["width"], NARROW["height"])
+    narrow = window.open(compared, ready=None)
     assert narrow.ask("() => document.documentElement.scrollWidth") <= NARROW["width"]
-    still = visit.window(java_script_enabled=False).open(compared, ready=None)
+    still = plain_window.open(compared, ready=None)
     assert still.page.locator("article").count() == 5
     assert not still.page.is_visible("#steps")
     assert still.page.is_visible("text=5 differences: 3 changed, 2 only in A")
 
 
-def test_hostile_recordings_stay_text(visit: Visitor, tmp_path: Path) -> None:
+def test_hostile_recordings_stay_text(window: Visit, tmp_path: Path) -> None:
     """The page of `report --against` shows hostile text only as text."""
     for name, end in (("a", ""), ("b", "</ins><script>alert(40)</script>")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
@@ -80,7 +83,7 @@ def test_hostile_recordings_stay_text(visit: Visitor, tmp_path: Path) -> None:
                 hostile.converse(payload + end)
     compare = ("inspect", "report", tmp_path / "a.db", "--against", tmp_path / "b.db")
     assert run(*compare, "-o", tmp_path / "page.html").exit_code == 0
-    window = visit.window().open(tmp_path / "page.html", ready=None)
+    window.open(tmp_path / "page.html", ready=None)
     window.page.keyboard.press("n")
     assert window.ask(CURRENT) == "change-1"
     assert window.ask("() => document.querySelectorAll('del, ins').length") > 10

@@ -21,10 +21,10 @@ from tests.support.shipped_recordings import DIRECTORY, REPORTS, SHIPPED
 from tests.support.waiting_chat import record_waiting_chat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.browser.watching import Visit, Visitor
+    from tests.browser.watching import Visit
 
 CALLS = 3_000
 TELLING = ("crash", "lost-permission", "terminal", "tour", "wrong-params", "codex-acp-2.6.0")
@@ -334,10 +334,11 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
     page.assert_quiet()
 
 
-def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
+def test_hostile_texts_and_images_are_harmless(
+    window: Visit, resize: Callable[[int, int], None], hostile_report: Path
+) -> None:
     """On a report page, hostile texts of a recording are shown as text, and no image does harm."""
-    window = visit.window()
-    window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
+    resize(1280, 6000)  # few screens are read faster
     page = window.open(hostile_report)
     page.page.wait_for_function(READY)
     drawn = page.ask(READ_ALL, 200)

@@ -11,6 +11,7 @@ from tests.support.command_line import run
 from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.browser.watching import Visit, Visitor
@@ -170,14 +171,14 @@ def test_a_printed_view_has_the_head_and_all_rows(
         page.emulate_media(media="screen")
 
 
-@pytest.mark.parametrize("view", ["conversation", "list", "calls"])
-def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, view: str) -> None:
-    """When a report page fires its `load` event, a print of the page is already complete."""
+def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path) -> None:
+    """When a report page fires its `load` event, a print of each view is already complete."""
     window = visit.window()
     window.page.add_init_script(PRINT_WHEN_LOADED)
-    printed = window.open(path, f"#view={view}").ask("() => printed")
-    assert "Greet someone else." in printed
-    assert "I will greet someone else" in printed
+    for view in ("conversation", "list", "calls"):
+        printed = window.open(path, f"#view={view}").ask("() => printed")
+        assert "Greet someone else." in printed, view
+        assert "I will greet someone else" in printed, view
     window.assert_quiet()
 
 
@@ -194,11 +195,15 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
 @pytest.mark.parametrize("name", ["crash", "hang", "lost-permission"])
 @pytest.mark.parametrize("height", [700, 900, 1100])
 def test_a_conversation_opens_at_its_top(
-    visit: Visitor, tmp_path: Path, name: str, height: int
+    window: Visit,
+    resize: Callable[[int, int], None],
+    tmp_path: Path,
+    name: str,
+    height: int,
 ) -> None:
     """If a report page can show the chosen step without scrolling, the page opens at its top."""
-    size = {"width": 1440, "height": height}
-    page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
+    resize(1440, height)
+    page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     page.page.locator(".flow [aria-current]").wait_for()
     page.page.wait_for_function("() => !document.querySelector('.entry-pending')")
     scrolled, is_first = page.ask(FIRST_SCREEN)

@@ -12,10 +12,10 @@ from tests.support.log_writer import MS, LogWriter, notification, request, resul
 from tests.support.shipped_recordings import DIRECTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.browser.watching import Visit, Visitor
+    from tests.browser.watching import Visit
 
 SIZES = [(1440, 900), (1024, 768), (768, 1024), (375, 700)]
 GAPS = """() => {
@@ -96,21 +96,21 @@ def terminals(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
+def opened(window: Visit, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
     """Opens the report page of the recording `terminals`."""
-    page = visit(report(terminals, tmp_path))
+    page = window.open(report(terminals, tmp_path))
     yield page
     page.assert_quiet()
 
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_waits_are_the_largest_part_of_the_timeline(
-    visit: Visitor, name: str, tmp_path: Path
+    window: Visit, resize: Callable[[int, int], None], name: str, tmp_path: Path
 ) -> None:
     """If an agent hung, waits take at least half of the width of a report page's timeline."""
-    page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
+    page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
-        page.page.set_viewport_size({"width": width, "height": height})
+        resize(width, height)
         page.page.wait_for_selector(".overview-gap")
         actual = page.ask(GAPS)
         assert sum(actual["waits"]) >= 0.5
@@ -128,19 +128,18 @@ def test_waits_are_the_largest_part_of_the_timeline(
 
 
 @pytest.mark.parametrize("name", ["tour", "edit-allowed", "hang", "late-updates"])
-def test_no_label_of_the_timeline_is_cut(window: Visit, name: str, tmp_path: Path) -> None:
+def test_no_label_of_the_timeline_is_cut(
+    window: Visit, resize: Callable[[int, int], None], name: str, tmp_path: Path
+) -> None:
     """Whatever the width of the window, no label in the timeline of a report page is cut off."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
-    try:
-        for width, height in SIZES:
-            page.page.set_viewport_size({"width": width, "height": height})
-            page.page.wait_for_function("() => document.querySelector('.overview-gap')")
-            actual = page.ask(CUT)
-            assert actual["cut"] == []
-            # On a phone, the buttons that step through findings have a line of their own.
-            assert actual["rows"] <= (1 if width >= 1000 else 2 if width > 700 else 3), width
-    finally:
-        page.page.set_viewport_size(WIDE)
+    for width, height in SIZES:
+        resize(width, height)
+        page.page.wait_for_function("() => document.querySelector('.overview-gap')")
+        actual = page.ask(CUT)
+        assert actual["cut"] == []
+        # On a phone, the buttons that step through findings have a line of their own.
+        assert actual["rows"] <= (1 if width >= 1000 else 2 if width > 700 else 3), width
 
 
 def test_only_errors_are_red_in_the_timeline(window: Visit, tmp_path: Path) -> None:
@@ -238,10 +237,14 @@ def test_numbers_in_the_detail_are_links_and_empty_tabs_are_hidden(opened: Visit
 
 @pytest.mark.parametrize(("name", "has_links"), [("terminal", False), ("hang", True)])
 def test_a_narrow_screen_has_text_below_the_timeline_only_with_links(
-    visit: Visitor, tmp_path: Path, name: str, has_links: bool
+    window: Visit,
+    resize: Callable[[int, int], None],
+    tmp_path: Path,
+    name: str,
+    has_links: bool,
 ) -> None:
     """On a narrow screen, a report page shows text below its timeline only if it has links."""
-    window = visit.window(viewport={"width": 375, "height": 700})
+    resize(375, 700)
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
     everything = foot.locator("> button")
@@ -263,9 +266,9 @@ def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) ->
     assert page.locator(".waterfall-keys").inner_text().split("\n")[0].startswith("agent")
 
 
-def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_path: Path) -> None:
+def test_a_waterfall_greys_steps_that_the_filter_leaves_out(window: Visit, tmp_path: Path) -> None:
     """With a filter, the waterfall of a report page shows the steps that do not match in grey."""
-    page = visit(report(DIRECTORY / "tour.db", tmp_path), "#view=waterfall")
+    page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#view=waterfall")
     rows = page.page.locator(".waterfall-row")
     rows.first.wait_for()
     greyed = page.page.locator(".waterfall-row.waterfall-left-out")
@@ -282,9 +285,9 @@ def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_
     page.assert_quiet()
 
 
-def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
+def test_a_question_for_a_permission_is_shown_once(window: Visit, tmp_path: Path) -> None:
     """A report page shows a permission request once, within its tool call."""
-    page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))
+    page = window.open(report(DIRECTORY / "lost-permission.db", tmp_path))
     page.page.locator(".detail-title", has_text="#11 session/request_permission").wait_for()
     page.page.locator(".detail .card .permission").wait_for()
     assert page.page.locator(".detail .permission").count() == 1
@@ -292,18 +295,18 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
 
 
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
-    visit: Visitor, tmp_path: Path
+    window: Visit, tmp_path: Path
 ) -> None:
     """A report page says that a permission request was answered too fast for a person."""
-    page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
+    page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words
     assert "the person took" not in words
 
 
-def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Path) -> None:
+def test_a_call_that_ends_after_its_turn_has_ended(window: Visit, tmp_path: Path) -> None:
     """If a tool call ends after its turn, a report page says so at the call."""
-    page = visit(report(DIRECTORY / "late-updates.db", tmp_path)).page
+    page = window.open(report(DIRECTORY / "late-updates.db", tmp_path)).page
     call = page.locator(".view-conversation .entry-tool_call").first
     assert "in_progress" in call.inner_text()
     assert "ended after the turn (#11)" in call.inner_text()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.browser.watching import Visitor
     from tests.support.live_window import LiveWindow
 
-LONG_MS = 120_000
+LONG_MS = 300_000
 ROWS = "() => window.acpReport?.recording.rows ?? 0"
 SEQS = """() => {
   const { recording } = window.acpReport;
