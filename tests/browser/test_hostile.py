@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.census import assert_harmless
-from tests.browser.hostile import PAYLOADS, TAGS
+from tests.browser.hostile import ADDRESSES, PAYLOADS, TAGS
 from tests.browser.truth import report
 from tests.support.shipped_recordings import DIRECTORY
 
@@ -113,7 +113,8 @@ def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
     hashes = []
     for payload in PAYLOADS.values():
         text = quote(payload, errors="replace")
-        hashes += [f"#f={text}&q={text}&view={text}&seq={text}&turn={text}", f"#{text or '?'}"]
+        hashes.append(f"#f={text}&q={text}&view={text}&seq={text}&turn={text}")
+    hashes += [f"#{quote(payload)}" for payload in (*TAGS.values(), *ADDRESSES.values())]
     assert page.ask(FOLLOW, hashes) > 3
     assert_unharmed(page, path)
 

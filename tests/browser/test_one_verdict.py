@@ -39,7 +39,7 @@ READ = """async () => {
     height: box.height,
   };
 }"""
-SOME = [*SHIPPED[::2], *sorted(REPORTS.rglob("*.jsonl"))[::100]]
+SOME = [*SHIPPED[::3], *sorted(REPORTS.rglob("*.jsonl"))[::200]]
 MOST_HEIGHT = 300
 """The largest height of the head, in pixels, in a window of 1280 pixels."""
 
