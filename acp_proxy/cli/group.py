@@ -288,7 +288,8 @@ class HelpCommand(click.Command):
     """A command whose help groups the options by purpose. Rare options need ``--help-all``.
 
     The docstring of the command has a section "Examples:", which stands before the options. The
-    paragraphs after it, such as the exit codes, stand after the options.
+    paragraphs after it, such as the exit codes, stand after the options. If the function would be
+    too long with these texts, they are the epilog of the command.
     """
 
     context_class = _Context
@@ -323,7 +324,8 @@ class HelpCommand(click.Command):
             ctx.exit()
 
     def _write(self, ctx: click.Context, formatter: click.HelpFormatter, is_whole: bool) -> None:
-        text, _, after = cleandoc(self.help or "").partition(_EXAMPLES)
+        whole = "\n\n".join(map(cleandoc, filter(None, (self.help, self.epilog))))
+        text, _, after = whole.partition(_EXAMPLES)
         examples, _, rest = after.partition("\n\n")
         self.format_usage(ctx, formatter)
         formatter.write_paragraph()

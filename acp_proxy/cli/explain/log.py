@@ -4,7 +4,7 @@ import re
 import sys
 import time as clock  # `time` is an option
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
 
@@ -127,8 +127,7 @@ def log(
         raise Refusal("--around cannot be combined with --seq, --lines or --follow")
     if until and (not follow or seq is not None):
         raise Refusal("--until needs --follow, and cannot be combined with --seq")
-    ends = [_UNTIL.fullmatch(word) for word in until]
-    if not all(ends):
+    if not all(map(_UNTIL.fullmatch, until)):
         raise Refusal(f"expected --until stall:60s, problem or end, got {' '.join(until)}")
     with open_recording(rec, follow=follow and seq is None) as reader:
         form = (_RawTimeline if raw else _JsonTimeline)(reader, Writer())
@@ -145,17 +144,21 @@ def log(
             form.print_around(around, context, all_of(parts))
             return
         most = None if lines is None else min(lines, _MOST_LINES)
-        look = None
-        if until:
-            from acp_proxy.check.judgement import LiveWatch  # late: it loads the rules
-
-            stall_s = min((float(end[1]) for end in ends if end and end[1]), default=None)
-            look = LiveWatch(reader, stall_s, problem="problem" in until).look
+        look = _look_for(until, reader) if until else None
         form.print(all_of(parts), most, look, follow=follow)
         if filter_words.strip() and next(reader.rows(all_of(parts)), None) is None:
             asked = [filter_words, "" if turn is None else f"turn:{turn}"]
             asked += [] if session is None else [f"session:{session}"]
             warn(why_nothing(reader, " ".join(filter(None, asked))))
+
+
+def _look_for(until: Sequence[str], reader: RecordingReader) -> _Look:
+    """Returns a function that looks whether a condition of ``--until`` is met."""
+    from acp_proxy.check.judgement import LiveWatch  # late: it loads the rules
+
+    ends = filter(None, map(_UNTIL.fullmatch, until))
+    stall_s = min((float(end[1]) for end in ends if end[1]), default=None)
+    return LiveWatch(reader, stall_s, problem="problem" in until).look
 
 
 @frozen

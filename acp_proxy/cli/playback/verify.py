@@ -88,7 +88,22 @@ class NothingRecorded(Refusal):
     """Raised if there is no new run. The recorder has already printed the reason."""
 
 
-@cli_command(cls=BatchCommand)
+_EXAMPLES = """
+Examples:
+  acp-proxy verify run.db -- opencode acp
+  acp-proxy verify run.db -- @opencode
+  acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
+  acp-proxy verify run.db --cwd ./fixture -- ./my-agent
+  acp-proxy verify run.jsonl --report out.json --junit out.xml -- ./my-agent
+
+Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
+agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
+--timeout, if the recording is incomplete and was played to its end, or if the new run was
+not recorded to its end.
+"""
+
+
+@cli_command(cls=BatchCommand, epilog=_EXAMPLES)
 @click.argument("recording", metavar="RECORDING...", shell_complete=complete_recording)
 @agent_argument
 @comparison_options()
@@ -145,18 +160,6 @@ def verify(
 
     RECORDING may also be a directory, a quoted pattern, or several words before the --. The output
     is then one line for each recording with a difference, and a summary.
-
-    Examples:
-      acp-proxy verify run.db -- opencode acp
-      acp-proxy verify run.db -- @opencode
-      acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
-      acp-proxy verify run.db --cwd ./fixture -- ./my-agent
-      acp-proxy verify run.jsonl --report out.json --junit out.xml -- ./my-agent
-
-    Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
-    agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
-    --timeout, if the recording is incomplete and was played to its end, or if the new run was
-    not recorded to its end.
     """
     more, command = split_words(ctx, command)
     check_report_files(report, junit)

@@ -274,7 +274,15 @@ def export(
     if max is not None and format != "mermaid":
         raise Refusal("--max is for --format mermaid")
     stream = _STREAMS.get(dir or "", "")
-    database = output if format == "jsonl" and output and output.suffix == ".db" else None
+    _write(rec, filter_words, stream, format, max, output, masking, force=force)
+
+
+def _write(
+    rec: str, filter_words: str, stream: str, form: str, most: int | None, output: Path | None,
+    masking: CopyMasking, *, force: bool,
+) -> None:  # fmt: skip
+    """Writes a recording in a form that is a single file, or prints it."""
+    database = output if form == "jsonl" and output and output.suffix == ".db" else None
     if database is not None:
         check_database(database, force=force)
     with masking.opened(rec) as reader:
@@ -288,11 +296,11 @@ def export(
             write_database(reader, chosen, database, force=force)
             masking.report(reader, database)
             return
-        match format:
+        match form:
             case "raw":
                 parts = _raw(reader, chosen)
             case "mermaid":
-                parts = _diagram(reader, chosen, words, max)
+                parts = _diagram(reader, chosen, words, most)
             case _:
                 parts = _text(reader, chosen, words)
         parts = progress(parts, label="writing")
