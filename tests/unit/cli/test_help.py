@@ -41,7 +41,7 @@ def test_the_whole_help_has_every_option_and_example(name: str) -> None:
     """`acp-proxy COMMAND --help-all` prints every option and every example of the command."""
     text = "\n".join(help_of(name, "--help-all"))
     assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", text)) >= flags(COMMANDS[name])
-    whole = COMMANDS[name].help or ""
+    whole = f"{COMMANDS[name].help}\n{COMMANDS[name].epilog}"
     for line in re.findall(r"^ +acp-proxy .*$", whole, re.MULTILINE):
         assert line.strip() in text
 
