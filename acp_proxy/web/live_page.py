@@ -29,7 +29,7 @@ _POLL_S, _REST_S = 0.1, 1.0
 """Seconds between two checks of a recording: `_POLL_S` while its recorder runs, else `_REST_S`."""
 _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
-_LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 5.0
+_LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 20.0
 """The pause between two readings of the facts, in seconds: `_LEAST_S`, or `_FLOOD_S` if rows come
 fast, but at least `_SHARE` times the duration of the latest reading. If the recording is opened
 again, for example after its recorder has ended, the pause ends early."""
