@@ -113,7 +113,7 @@ def _read_module(path: str, text: str) -> _Module:
         elif line.startswith("await"):
             raise NotJoined(f"{place}: await is possible only within functions")
         if line.endswith("\\"):
-            raise NotJoined(f"{place}: expected the end of a text on its line")
+            raise NotJoined(f"{place}: expected the end of a string literal on its line")
         lines.append(_CAST.sub("", line).lstrip())
     return _Module(path, imports, names, exports, lines)
 

@@ -154,7 +154,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """In a replay, updates of a session wait for the request that creates the session."""
+    """Replayed updates of a session wait for the request that creates it, not for its answer."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}

@@ -175,7 +175,7 @@ def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_removed_working_directory_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the working directory was removed, commands still find recordings."""
+    """If the directory in which a command runs was removed, the command still finds recordings."""
     path = record_conversation(tmp_path / "story.db")
     gone = tmp_path / "gone"
     gone.mkdir()
