@@ -189,7 +189,7 @@ LOST = {
 
 @each_case("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """Each ready fault plan that loses frames loses the expected frames of the recording `tour`."""
+    """Each fault plan of acp-proxy that drops frames drops exactly the listed frames of `tour`."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 

@@ -107,7 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Some code needs each fact that an import may lack, except `command` and `zone`."""
+    """Each fact that an import may lack is needed somewhere, except `command` and `zone`."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}

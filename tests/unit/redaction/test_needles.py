@@ -42,7 +42,7 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """The quick search for secrets finds nothing if there are no needles."""
+    """The quick search for secrets finds nothing if it has no secrets to search for."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
