@@ -243,7 +243,7 @@ def test_a_narrow_screen_has_text_below_the_timeline_only_with_links(
     name: str,
     has_links: bool,
 ) -> None:
-    """On a narrow screen, a text below the timeline of a report page is shown only if it has links."""
+    """A narrow report page shows a text below its timeline only if the text has links."""
     resize(375, 700)
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
