@@ -73,10 +73,6 @@ class GrowingRows:
         """Whether rows that were read have changed, so that all rows must be read again."""
         return self.reader.masked_again > self._masked_again
 
-    def refresh(self) -> None:
-        """Brings the recording up to date."""
-        self.reader.refresh()
-
     def next_block(self) -> bytes | None:
         """Returns an index block with the next rows; None if there are no more rows now."""
         columns, cells, lines = self.columns, list[int](), list[tuple[int, int]]()

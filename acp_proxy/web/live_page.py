@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
@@ -62,6 +61,8 @@ class LivePage:
         self._rows: Any = None
         """The `GrowingRows`, as soon as the recording is open."""
         self._facts: ChangingFacts | None = None
+        self._opened: ChangingFacts | None = None
+        """The facts that may be read again; `_facts` has the blocks that the page may ask for."""
         self._news: RecordingFacts | None = None
         """The latest facts that were read but not sent yet."""
         self._outdated = trio.Event()
@@ -101,8 +102,8 @@ class LivePage:
             if self._rows is not None:
                 self._rows.reader.close()
         with self._use_of_facts:
-            if self._facts is not None:
-                self._facts.close()
+            if self._opened is not None:
+                self._opened.close()
 
     async def block(self, name: str) -> bytes | None:
         """Returns a block by its name; None if there is no such block.
@@ -112,7 +113,7 @@ class LivePage:
         """
         if name[0] in "eg":
             return None if self._facts is None else self._facts.block(name)
-        data: bytes | None = await self._read(partial(self._rows.block, name))
+        data: bytes | None = await self._read(lambda: self._rows.block(name))
         return data
 
     async def _read(self, work: Callable[[], Any]) -> Any:
@@ -135,8 +136,8 @@ class LivePage:
                     self._rows = rows
                 identity = rows.reader.recording.id
                 if earlier is None:
-                    await self._record("hello", stream=self._number, live=rows.reader.live,
-                                       unredacted=self._unredacted)  # fmt: skip
+                    hello = {"live": rows.reader.live, "unredacted": self._unredacted}
+                    await self._record("hello", stream=self._number, path=str(self._path), **hello)
                 else:
                     earlier.reader.close()
                 if is_continued:
@@ -153,15 +154,18 @@ class LivePage:
                 if moved is None:
                     return f"{self._path.name} is no longer there; this page keeps what it has"
                 self._path = moved
-                await self._record("moved", to=name_of(moved))
+                await self._record("moved", to=name_of(moved), path=str(moved))
 
     def _open(self, earlier: GrowingRows | None) -> tuple[GrowingRows, bool]:
         """Opens the recording. Also returns whether the rows that were sent are unchanged."""
         rows = GrowingRows(self._path, unredacted=self._unredacted)
-        if self._is_closed:
+        try:
+            if self._is_closed:
+                raise Stopped("the page was closed")
+            return rows, earlier is not None and rows.continues(earlier)
+        except AcpProxyError:
             rows.reader.close()
-            raise Stopped("the page was closed")
-        return rows, earlier is not None and rows.continues(earlier)
+            raise
 
     def _find(self, identity: str | None) -> Path | None:
         """Returns the path to which the recording was moved within its directory, or None."""
@@ -226,6 +230,8 @@ class LivePage:
                     await self._again()
                 is_new = await self._send_rows()
                 is_asked = is_asked and not is_new
+            else:
+                self._is_fast = False
             await self._send_news()
             if not is_asked and trio.current_time() - asked_at >= _WAITS_S:
                 is_asked, asked_at = True, trio.current_time()
@@ -252,7 +258,7 @@ class LivePage:
             await self._send_news()
         if self._rows.last > known and self._rows.reader.live:
             self._grown.set()
-        self._is_fast = self._rows.last - known > _FAST
+        self._is_fast = 0 < known < self._rows.last - _FAST
         return bool(self._rows.last > known)
 
     async def _send_news(self) -> None:
@@ -290,15 +296,24 @@ class LivePage:
                 if not outdated.is_set():
                     self._facts, self._news = facts, news
                     self._woken.set()
-            took = trio.current_time() - began
-            with trio.move_on_after(max(_FLOOD_S if self._is_fast else _LEAST_S, _SHARE * took)):
-                await outdated.wait()
+            paused_at = trio.current_time()
+            took = paused_at - began
+            while not (outdated.is_set() or self._is_due(took, paused_at)):
+                await trio.sleep(_POLL_S)
+
+    def _is_due(self, took: float, paused_at: float) -> bool:
+        """Whether the facts may be read again. Facts that follow others need these at the page."""
+        pause = max(_FLOOD_S if self._is_fast else _LEAST_S, _SHARE * took)
+        return self._news is None and trio.current_time() >= paused_at + pause
 
     def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, RecordingFacts]:
         with self._use_of_facts:
-            facts = facts or ChangingFacts(
-                self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
-            )
+            if facts is None:
+                if self._opened is not None:
+                    self._opened.close()
+                facts = self._opened = ChangingFacts(
+                    self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
+                )
             try:
                 return facts, facts.read()
             finally:

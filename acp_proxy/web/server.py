@@ -5,9 +5,11 @@ other processes, so that a long search does not delay other requests.
 """
 
 import json
+import os
 import re
 import signal
 import socket
+import threading
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -40,6 +42,8 @@ _BLOCK = re.compile(r"[cpeg](?:0|[1-9][0-9]{0,8})")
 _JSON = "application/json"
 _MOST_STREAMS = 64
 """The largest number of requests for data that are answered at the same time."""
+_END_S = 0.3
+"""How long the server may take to end after Ctrl-C, in seconds."""
 
 
 @define
@@ -205,6 +209,10 @@ async def _serve(window: WindowApp, listener: socket.socket) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, answer, listeners)
         await _interrupted()
+        # Hypercorn does not give up an answer that its client does not read.
+        last = threading.Timer(_END_S, os._exit, [128 + signal.SIGINT])
+        last.daemon = True
+        last.start()
         nursery.cancel_scope.cancel()
 
 

@@ -323,6 +323,19 @@ def test_a_hang_is_seen_in_bar_title_icon_and_notification(
     assert re.fullmatch(r"agent silent .*, prompt #6 open", words)
 
 
+def test_a_url_that_is_pasted_into_an_open_page_is_opened(
+    page: Page, live_window: LiveWindow
+) -> None:
+    """If the URL of `web` is pasted into a page of the window that has no token, the page opens."""
+    assert len([*written(live_window.directory / "chat.db")]) == 3
+    url = live_window.page("chat.db")
+    page.goto(url.partition("#")[0])
+    page.get_by_text("This address has no token").wait_for()
+    page.evaluate("(url) => location.assign(url)", url)
+    page.wait_for_function(IS_OVER)
+    page.get_by_text("the recording has ended").wait_for()
+
+
 def test_three_chats_in_three_tabs(browser: Browser, live_window: LiveWindow) -> None:
     """Three pages of `web` can show three growing recordings at the same time."""
     names = ("a.db", "b.db", "c.db")

@@ -6,7 +6,7 @@ import { BlockCache } from "../../acp_proxy/report/front_end/data/values.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { readLink, writeLink } from "../../acp_proxy/report/front_end/shell/link.js";
 import { State } from "../../acp_proxy/report/front_end/shell/state.js";
-import { proofOf, recordsOf } from "../../acp_proxy/report/front_end/window/connection.js";
+import { proofOf, recordsOf, serverSource } from "../../acp_proxy/report/front_end/window/connection.js";
 import { Entries } from "../../acp_proxy/report/front_end/conversation/entries.js";
 import { waitInWords } from "../../acp_proxy/report/front_end/window/waits_bar.js";
 import { MemorySource, indexBlock, jsonBytes } from "./blocks.mjs";
@@ -33,6 +33,17 @@ test("records are read from pieces of any size", async () => {
 test("the proof is the HMAC of the message with the token as its key", async () => {
   const message = "acp-proxy web 00ff 127.0.0.1:1";
   assert.equal(await proofOf("secret", message), createHmac("sha256", "secret").update(message).digest("hex"));
+});
+
+test("a block is requested only while a proven server sends its stream", () => {
+  const asked = [];
+  const connection = { isProved: false, get: async (...values) => asked.push(values) };
+  const source = serverSource(/** @type {any} */ (connection), "7");
+  void source.packed("c0");
+  assert.deepEqual(asked, []);
+  connection.isProved = true;
+  source.packed("c0").catch(() => {});
+  assert.deepEqual(asked, [["/api/block", { stream: "7", name: "c0" }]]);
 });
 
 test("entries that come twice before they are read are joined", async () => {

@@ -47,7 +47,7 @@ def test_blocks_of_many_rows(tmp_path: Path) -> None:
         for number in range(CELL_ROWS):
             recorder.to_client({"jsonrpc": "2.0", "method": "x", "params": [number]})
         assert rows.block("c1") is None
-        rows.refresh()
+        rows.reader.refresh()
         counts(rows)
         cells = [json.loads(zlib.decompress(rows.block(name) or b"")) for name in ("c0", "c1")]
         assert list(map(len, cells)) == [CELL_ROWS, 3]

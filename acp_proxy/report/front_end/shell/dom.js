@@ -203,9 +203,13 @@ export function sizeInWords(count) {
 export const countInWords = (count, noun) =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Quotes a word for a shell, if necessary. @param {string} word */
+/**
+ * Quotes a word for a shell, if necessary. A terminal could act on characters that cannot be seen,
+ * so their escapes take their places.
+ * @param {string} word
+ */
 export const shellWord = (word) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`;
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visibleText(word).replaceAll("'", "'\"'\"'")}'`;
 
 /** The message of an error. @param {unknown} error */
 export const messageOf = (error) => error instanceof Error ? error.message : String(error);

@@ -20,6 +20,8 @@ export class Connection {
     /** The token, which a tab keeps when its address loses it. */
     this.token = given ?? window.sessionStorage.getItem(TOKEN_KEY) ?? "";
     window.sessionStorage.setItem(TOKEN_KEY, this.token);
+    /** Whether a stream is open, so that the server is still the program that gave the proof. */
+    this.isProved = false;
   }
 
   /**
@@ -68,6 +70,7 @@ export class Connection {
       let problem = `${LOST} Trying again…`;
       try {
         for await (const record of recordsOf(await this.ask(path, values()))) {
+          this.isProved = true;
           wait = FIRST_RETRY_MS / 2;
           await take(record);
         }
@@ -75,6 +78,8 @@ export class Connection {
         if (!(error instanceof TypeError)) problem = messageOf(error);
         // After these statuses, another attempt is of no use.
         if ([401, 403, 404].includes(error.status)) return say(problem);
+      } finally {
+        this.isProved = false;
       }
       say(problem);
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -134,10 +139,13 @@ export function serverSource(connection, stream) {
   const packed = async (/** @type {string} */ name) => {
     // This block is in the page.
     if (name === "script") return new EmbeddedSource().packed(name);
+    const never = /** @type {Promise<never>} */ (new Promise(() => {}));
+    // The token is only sent to a program that has proved that it knows the token.
+    if (!connection.isProved) return never;
     const response = await connection.get("/api/block", { stream, name }).catch((error) => {
       // A page gets these blocks anew, since all rows follow again.
       if (error.status && ![404, 410].includes(error.status)) throw error;
-      return /** @type {Promise<never>} */ (new Promise(() => {}));
+      return never;
     });
     return new Uint8Array(await response.arrayBuffer());
   };

@@ -42,6 +42,7 @@ export class LiveRecording {
   constructor(connection, name) {
     this.connection = connection;
     this.name = name;
+    this.path = name;
     /** The recording that gets the rows; it is shown when it has enough rows. */
     this.recording = new Recording(serverSource(connection, ""), null);
     this.root = part("#app");
@@ -63,13 +64,15 @@ export class LiveRecording {
     if (name === "gone") throw refusal(values.why, 404);
     if (name === "hello") {
       part("#banner").hidden = !values.unredacted;
+      this.path = values.path;
       this.begin(values.stream);
       this.bar.update({ problem: "" });
     } else if (name === "reset") {
       this.begin(this.stream);
       clear(this.root, h("p", { class: "message", role: "status" }, "Reading all frames again…"));
     } else if (name === "moved") {
-      this.name = values.to;
+      [this.name, this.path] = [values.to, values.path];
+      this.bar.update({ name: this.name });
       const address = `/r/${encodeURIComponent(this.name)}${location.hash}`;
       history.replaceState(history.state, "", address);
     } else if (name === "waits") this.bar.update({ waits: values });

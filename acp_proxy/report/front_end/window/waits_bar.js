@@ -21,9 +21,9 @@ const LIMITS_KEY = "acp-proxy seconds of waits";
 
 export class WaitsBar {
   /** @type {Waits} */
-  waits = { now_ns: 0, live: true, waits: [] };
-  /** When `waits` came. */
-  at = performance.now();
+  waits = { now_ns: 0, live: false, waits: [] };
+  /** When `waits` came; NaN before they came. */
+  at = NaN;
   /** Why there is no connection; empty if there is one. */
   problem = "";
   /** @type {State | null} */
@@ -104,7 +104,8 @@ export class WaitsBar {
     const parts = seen.map(({ before, after, streaming, isStreaming, tone: ink }, at) =>
       span(`wait ${ink}`, isStreaming ? linked(streaming)
         : [...linked(before), " ", this.clocks[at], ...linked(after)]));
-    const idle = live ? "running, nobody is waited for" : "the recording has ended";
+    const idle = Number.isNaN(this.at) ? "reading…"
+      : live ? "running, nobody is waited for" : "the recording has ended";
     const said = problem ? [span("wait trouble", problem)] : parts;
     clear(this.words, span(`mark ${tone}`, "●"), said.length > 0 ? said : span("faint", idle));
     bar.dataset.tone = tone;

@@ -11,6 +11,12 @@ function startWindow() {
   const [, name] = /^\/r\/([^/]+)$/.exec(location.pathname) ?? [];
   const connection = new Connection();
   part("#unfinished")?.remove();
+  window.addEventListener("hashchange", (event) => {
+    const given = new URLSearchParams(location.hash.slice(1)).get("token");
+    if (!given || given === connection.token) return;
+    event.stopImmediatePropagation();
+    location.reload();
+  });
   if (!name) {
     const list = new AllRecordings(connection);
     Object.assign(window, { acpRecordings: list });
@@ -20,7 +26,7 @@ function startWindow() {
   const task = new Task(connection);
   const back = part(".to-list");
   back.href = `/${fragmentOf({ token: connection.token })}`;
-  back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.name })));
+  back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.path })));
   return live.run();
 }
 
