@@ -28,6 +28,7 @@ PICTURED = {
 """The recording, the colours and the part that is shown, by the name of the picture.
 
 Many systems have no font for Chinese, so no part has such characters."""
+OF_WINDOW = ("web.png", "web-list.png")
 _IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex], #app .entry-line').length > 3"
 
 
@@ -53,8 +54,8 @@ def _take_window(browser: Browser, directory: Path) -> None:
     recordings = directory / "recordings"
     shutil.copytree(ROOT / "recordings", recordings, ignore=shutil.ignore_patterns("*.md"))
     with hanging_chat(recordings / "greeting.db"), serve_window(recordings, directory) as window:
-        _take(browser, window.page("greeting.db"), "light", PICTURES / "web.png")
-        _take(browser, window.page(), "dark", PICTURES / "web-list.png", ".chat:nth-child(9)")
+        _take(browser, window.page("greeting.db"), "light", PICTURES / OF_WINDOW[0])
+        _take(browser, window.page(), "dark", PICTURES / OF_WINDOW[1], ".chat:nth-child(9)")
 
 
 def _take(

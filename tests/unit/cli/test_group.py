@@ -69,7 +69,7 @@ def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
 
 def test_a_gate_names_what_it_checks() -> None:
     """`secrets --check` without a recording is refused, since it does not take the latest."""
-    assert complaint("secrets", "--check", home=RECORDINGS).startswith("expected the recordings")
+    assert complaint("secrets", "--check", home=RECORDINGS).startswith("--check needs the names")
 
 
 @each_case(

@@ -87,6 +87,7 @@ export class App {
     /** @type {HTMLDialogElement} */
     this.help = part(".help");
     part(".help-opener").addEventListener("click", () => this.help.showModal());
+    part(".help-closer").addEventListener("click", () => this.help.close());
     /** Ends the app: aborted when another app takes its place. */
     this.life = new AbortController();
     const { signal } = this.life;

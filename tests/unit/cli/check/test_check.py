@@ -263,7 +263,9 @@ def test_a_rule_is_explained() -> None:
     assert "is not checked: " in run("check", "--explain", "secret.leaked").stdout
     assert "https://www.jsonrpc.org/specification" in told
     assert "did you mean rpc.id-type?" in complaint("check", "--explain", "rpc.id-tpye")
-    assert "options for reports" in complaint("check", "--explain", "rpc.id-type", "--json")
+    assert "combined with report options" in complaint(
+        "check", "--explain", "rpc.id-type", "--json"
+    )
 
 
 def test_a_rule_that_no_specification_states_says_so() -> None:

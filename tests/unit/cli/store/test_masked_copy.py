@@ -103,8 +103,10 @@ def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
     assert "cannot write" in complaint(*export, tmp_path / "no" / "y.db", "--level=secrets")
     assert "not a JSON pointer" in complaint(*export, copy, "--path", "params")
     assert "bad pattern" in complaint(*export, copy, "--pattern", "(")
-    assert "without --level" in complaint(*export, copy, "--level", "private", "--unredacted")
-    assert "got raw" in complaint(*export, copy, "--level", "private", "--format", "raw")
+    assert "cannot be combined with --level" in complaint(
+        *export, copy, "--level", "private", "--unredacted"
+    )
+    assert "got --format raw" in complaint(*export, copy, "--level", "private", "--format", "raw")
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]
     copy.write_text("old")

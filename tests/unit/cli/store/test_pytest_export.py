@@ -115,7 +115,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
     assert ": it has 1..4" in complaint(*EXPORT, turns, "--turn", "7..8", *PYTEST, tmp_path)
     for word in ("x", "1-2", "..", "", "3..2", "1..2..3"):
         assert "--turn" in complaint(*EXPORT, turns, "--turn", word, *PYTEST, tmp_path)
-    assert "expected --format pytest with --turn" in complaint(*EXPORT, turns, "--turn", "1")
+    assert "--turn is for --format pytest" in complaint(*EXPORT, turns, "--turn", "1")
     file = tmp_path / "file"
     file.touch()
     assert "cannot make" in complaint(*EXPORT, turns, *PYTEST, file)
