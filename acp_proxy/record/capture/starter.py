@@ -109,12 +109,12 @@ def record(
     )
     if options.check and isinstance(log, CaptureLog):
         relay.last_words = unchecked(log.path.removesuffix(LOG_SUFFIX))
+    explain_terminal(client_in)  # before a thread closes it
     try:
         relay.start()
     except RuntimeError as e:
         agent.kill_group()
         _give_way(options, e, log, mask_text, (client_in, client_out), mask)
-    explain_terminal(client_in)
     relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:

@@ -90,7 +90,7 @@ def test_the_script_does_what_the_modules_do() -> None:
         ("const a = 1;\nfunction a() {}", "app.js: a is declared in app.js as well"),
         ('import {one} from "./b.js";\nlet hidden;', "app.js: hidden is declared in b.js as well"),
         ("const a = `one\ntwo`;", "app.js:1: expected the end of a template literal"),
-        ('const a = "one\\\ntwo";', "app.js:1: expected the end of a text"),
+        ('const a = "one\\\ntwo";', "app.js:1: expected the end of a string literal"),
         ("await start();", "app.js:1: await is possible only within functions"),
         ('const a = import("./b.js");', "app.js:1: import( cannot be"),
         ("const a = import.meta.url;", "app.js:1: import.meta cannot be"),
