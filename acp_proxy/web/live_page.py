@@ -24,7 +24,7 @@ from acp_proxy.web.growing_rows import GrowingRows
 from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
-_POLL_S, _REST_S = 0.1, 1.0
+_POLL_S, _REST_S = 0.15, 2.0
 """Seconds between two checks of a recording: `_POLL_S` while its recorder runs, else `_REST_S`."""
 _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
@@ -35,7 +35,7 @@ again, for example after its recorder has ended, the pause ends early."""
 _OLD_S, _OLD_SHARE = 10.0, 300
 """The seconds after which the facts about a running recording are read again without new rows,
 since silences grow. The time is at least `_OLD_SHARE` times the duration of the latest reading."""
-_FAST = 150
+_FAST = 225
 """If one check finds more new rows than this, rows come fast."""
 _UNKNOWN: dict[str, Any] = {
     "payloads": True, "entries": 0, "images": [], "filter": "", "turn": None, "stats": {},
