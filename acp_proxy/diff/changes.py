@@ -131,7 +131,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs the two responses to a request if they are in different sequences of A and B.
+    """Pairs the responses of A and B to the same request if their sequences differ.
 
     Args:
         sequences: all sequences. Paired responses are removed from them.

@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """For each thread of a Dask cluster, a batch sends at most two recordings at the same time."""
+    """A batch sends at most two recordings at a time for each thread of a Dask cluster."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come
