@@ -88,10 +88,10 @@ class WindowApp:
             self._streams += needs_token
             try:
                 await app(scope, receive, send)
-            except BrokenOff:
-                return None  # the server closes the connection
             except Exception as e:
-                self.guard.note(f"a request failed by {type(e).__name__}")
+                # The page says that an answer was broken off; the server closes the connection.
+                if not (isinstance(e, ExceptionGroup) and e.split(BrokenOff)[1] is None):
+                    self.guard.note(f"a request failed by {type(e).__name__}")
                 raise
             finally:
                 self._streams -= needs_token

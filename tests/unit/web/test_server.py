@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from acp_proxy.web import server
+from acp_proxy.web.streaming import BrokenOff
 from tests.support.log_writer import record_conversation
 from tests.support.window import Window
 
@@ -52,6 +53,20 @@ async def test_a_failure_is_one_line_on_both_sides(
     with pytest.raises(ZeroDivisionError):  # which Hypercorn drops
         await window.get("/api/live", rec="x.db")
     assert window.log == ["a request failed by ZeroDivisionError; the next times are not printed"]
+
+
+async def test_an_answer_that_is_broken_off_prints_nothing(
+    window: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a command that `web` runs fails after some output, only the page says so."""
+
+    def broken(*_: object) -> None:
+        raise ExceptionGroup("tasks", [ExceptionGroup("more", [BrokenOff()])])
+
+    monkeypatch.setattr(server, "named", broken)
+    with pytest.raises(ExceptionGroup):
+        await window.get("/api/live", rec="x.db")
+    assert window.log == []
 
 
 async def test_the_list_ends_with_its_page(window: Window) -> None:
