@@ -142,12 +142,12 @@ export function serverSource(connection, stream) {
     const never = /** @type {Promise<never>} */ (new Promise(() => {}));
     // The token is only sent to a program that has proved that it knows the token.
     if (!connection.isProved) return never;
-    const response = await connection.get("/api/block", { stream, name }).catch((error) => {
+    const response = connection.get("/api/block", { stream, name });
+    return response.then(async (it) => new Uint8Array(await it.arrayBuffer())).catch((error) => {
       // A page gets these blocks anew, since all rows follow again.
       if (error.status && ![404, 410].includes(error.status)) throw error;
       return never;
     });
-    return new Uint8Array(await response.arrayBuffer());
   };
   return { packed, bytes: async (name) => inflate(await packed(name)) };
 }
