@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT = "shell/loader.js", "shell/start.js"
-"""The paths of two scripts: the loader (it runs first), the main script, also for its worker."""
+"""The paths of two scripts: the loader (it runs first) and the main script."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
 _WINDOW_SCRIPT = "window/window.js"
 _WINDOW_STYLES = ("window/window.css", "window/all_recordings.css")
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
-TYPE_POLICIES = "acp-report-script acp-report-worker"
-"""The names of the only two Trusted Types policies: for the page's script and the worker's URL."""
+TYPE_POLICY = "acp-report-script"
+"""The name of the only Trusted Types policy, which the page's script needs."""
 _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
@@ -180,11 +180,10 @@ def content_policy(scripts: Iterable[str], styles: Iterable[str], connects: str 
             f"style-src {' '.join(map(source_hash, styles))}",
             *([f"connect-src {connects}"] if connects else []),
             "img-src data:",
-            "worker-src blob:",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
-            f"trusted-types {TYPE_POLICIES}",
+            f"trusted-types {TYPE_POLICY}",
         )
     )
 

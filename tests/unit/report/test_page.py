@@ -181,11 +181,10 @@ def test_nothing_is_allowed_but_the_two() -> None:
         "script-src": f"{source_hash(script)} {source_hash(script)}",
         "style-src": source_hash(style),
         "img-src": "data:",
-        "worker-src": "blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
         "require-trusted-types-for": "'script'",
-        "trusted-types": "acp-report-script acp-report-worker",
+        "trusted-types": "acp-report-script",
     }
 
 

@@ -361,6 +361,16 @@ export class Recording {
   }
 
   /**
+   * The block with the line of a row: the lines of the rows from `first` to the row before `end`.
+   * @param {number} row
+   */
+  async block(row) {
+    const { first, end, names } = this.blocksOf(row);
+    const pieces = await Promise.all(names.map((name) => this.source.bytes(name)));
+    return { first, end, bytes: await joinedBytes(pieces) };
+  }
+
+  /**
    * The names of the blocks with the line of a row, and the rows of these blocks: from `first` to
    * the row before `end`.
    * @param {number} row

@@ -1,25 +1,14 @@
 // Reads the data of a page: blocks of bytes by name, here from the page itself. The live window has
-// another source with the same methods.
+// another source with the same method.
 
-/**
- * @typedef {object} Source
- * @property {(name: string) => Promise<Packed> | Packed} packed the compressed block
- * @property {(name: string) => Promise<Uint8Array>} bytes
- * @typedef {string | Uint8Array} Packed a block in the zlib format: its bytes, or Base64 of them
- */
+/** @typedef {{bytes: (name: string) => Promise<Uint8Array>}} Source the decompressed blocks */
 
-/** Reads blocks out of the inert `<script>` elements of the page. @implements {Source} */
-export class EmbeddedSource {
-  /** The text of a block's element in the page. @param {string} name */
-  packed(name) {
-    const text = document.getElementById(name)?.textContent;
-    if (text) return text;
-    throw new Error(`the page has no block ${name}; is the file complete?`);
-  }
-
-  /** The decompressed bytes of a block. @param {string} name */
-  bytes = async (name) => inflate(this.packed(name));
-}
+/** Reads blocks out of the inert `<script>` elements of the page. @type {Source} */
+export const embeddedSource = { bytes: async (name) => {
+  const text = document.getElementById(name)?.textContent;
+  if (text) return inflate(decodeBase64(text));
+  throw new Error(`the page has no block ${name}; is the file complete?`);
+} };
 
 /** @param {string} text @returns {Uint8Array} */
 export function decodeBase64(text) {
@@ -28,9 +17,8 @@ export function decodeBase64(text) {
   return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 }
 
-/** @param {Packed} packed */
-export async function inflate(packed) {
-  const bytes = typeof packed === "string" ? decodeBase64(packed) : packed;
+/** Decompresses bytes in the zlib format. @param {Uint8Array} bytes */
+export async function inflate(bytes) {
   const { body } = new Response(/** @type {Uint8Array<ArrayBuffer>} */ (bytes));
   const packedBytes = /** @type {ReadableStream} */ (body);
   const stream = packedBytes.pipeThrough(new DecompressionStream("deflate"));

@@ -1,62 +1,77 @@
-// Reads lines block by block, and finds for each question the rows whose answer is yes. This code
-// runs in the worker.
+// Reads lines block by block, and finds for each question the rows whose answer is yes. The page stays
+// usable meanwhile: keys and drawing come in between after some milliseconds.
 import { attempted, isObject, parsedRaw, RawValue } from "../data/values.js";
 import { jsonText, patternTest } from "../filter/json.js";
-import { inflate, joinedBytes } from "../data/source.js";
+import { pause } from "../data/source.js";
+import { YES } from "../filter/grammar.js";
 import { TextSearch } from "./matches.js";
 
 /**
  * @typedef {import("../filter/rows.js").Question} Question
- * @typedef {object} LineBlock
- * @property {import("../data/source.js").Packed[]} packed the parts of the block
- * @property {Int32Array} rows the rows to be read
- * @property {Int32Array} starts where their lines are in the block
- * @property {Int32Array} ends
- * @property {(string | null)[]} methods
- * @property {Int32Array} sessions their codes
- * @property {Int32Array} calls
- * @property {Map<number, string | null>} events the descriptions of the rows that are events;
- *   null for the end of a stream, whose words are all ours
+ * @typedef {import("../filter/rows.js").AskedQuestion} AskedQuestion
+ * @typedef {Pick<import("../filter/rows.js").FilterRows, "recording" | "place">} LineRows
  * @typedef {object} Labels of a row
  * @property {string | null} method
- * @property {number} session
- * @property {number} call
- * @property {string | null} [event]
+ * @property {number} session its code
+ * @property {number} call its code
+ * @property {string | null} [event] the description of an event; null for the end of a stream,
+ *   whose words are all ours
  * @typedef {object} Reader
  * @property {(line: string, row: number, labels: Labels, hits: number[]) => void} read adds to hits
  * @property {(hits: number[]) => void} [pause] called at the end of a block
  */
 
+const NO_LINES = "this report was made without payloads, so nothing can be looked up in lines";
+/** The longest time in milliseconds for which the page waits, unless a single line takes longer. */
+const SLICE_MS = 25;
 const UNLIKE_LOWER =
   /[\p{CWCF}\u01f0\u0390\u03b0\u1e96-\u1e99\u1f50-\u1f56\u1fb6-\u1fd7\u1fe2-\u1fe7\u1ff6]/gu;
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const INDEX = /^[0-9]{1,9}$/;
 const NO_JSON_NUMBER = /("[^"\\]*(?:\\.[^"\\]*)*")|-?\bInfinity\b|\bNaN\b/gs;
 
-export class Scanner {
-  /** @param {Question[]} questions */
-  constructor(questions) { this.readers = questions.map(readerOf); }
-
-  /**
-   * @param {LineBlock} block the next block in order
-   * @returns {Promise<number[][]>} the rows of each question
-   */
-  async take({ packed, rows, starts, ends, methods, sessions, calls, events }) {
-    const bytes = await joinedBytes(await Promise.all(packed.map(inflate)));
-    /** @type {number[][]} */
-    const found = this.readers.map(() => []);
-    const whole = UTF8.decode(bytes);
-    // A character may have several bytes, so places in the bytes and in the text differ.
-    const isAscii = whole.length === bytes.length;
-    rows.forEach((row, at) => {
-      const line = isAscii ? whole.slice(starts[at], ends[at])
-        : UTF8.decode(bytes.subarray(starts[at], ends[at]));
-      const [method, session, call] = [methods[at], sessions[at], calls[at]];
-      const labels = { method, session, call, event: events.get(row) };
-      this.readers.forEach((reader, n) => reader.read(line, row, labels, found[n]));
-    });
-    this.readers.forEach((reader, n) => reader.pause?.(found[n]));
-    return found;
+/**
+ * Reads lines and keeps the answers.
+ * @param {LineRows} rows @param {AskedQuestion[]} questions
+ * @param {Iterable<Int32Array> | AsyncIterable<Int32Array>} parts the rows to read, in their order
+ * @param {AbortSignal} [signal] @param {() => void} [onBlock]
+ */
+export async function readLines(rows, questions, parts, signal, onBlock) {
+  const { recording } = rows;
+  if (!recording.hasPayloads) throw new Error(NO_LINES);
+  const readers = questions.map(readerOf);
+  const [sessions, calls] = ["session", "tool_call"].map((name) => recording.codes(name));
+  let began = performance.now();
+  for await (const wanted of parts) {
+    for (let at = 0; at < wanted.length; ) {
+      const { first, end, bytes } = await recording.block(rows.place(wanted[at]).row);
+      const whole = UTF8.decode(bytes);
+      // A character may have several bytes, so places in the bytes and in the text differ.
+      const isAscii = whole.length === bytes.length;
+      /** @type {number[][]} */
+      const hits = readers.map(() => []);
+      for (let [before, start] = [first, 0]; at < wanted.length; at++) {
+        const [number, { row, offset, length }] = [wanted[at], rows.place(wanted[at])];
+        if (row < before || row >= end) break;
+        while (before < row) start += recording.lineLength(before++);
+        const [from, to] = [start + offset, start + offset + length];
+        const line = isAscii ? whole.slice(from, to) : UTF8.decode(bytes.subarray(from, to));
+        const tag = recording.text("stream", row) === "event" && recording.text("kind", row);
+        const event = !tag ? undefined
+          : tag === "eof" ? null : `${tag} ${(await recording.cells(row)).text}`;
+        const [method, session] = [recording.text("method", number), sessions.at(number)];
+        const labels = { method, session, call: calls.at(number), event };
+        readers.forEach((reader, n) => reader.read(line, number, labels, hits[n]));
+        if (performance.now() - began < SLICE_MS) continue;
+        await pause();
+        signal?.throwIfAborted();
+        began = performance.now();
+      }
+      readers.forEach((reader, n) => reader.pause?.(hits[n]));
+      signal?.throwIfAborted();
+      hits.forEach((some, n) => some.forEach((row) => (questions[n].answers[row] = YES)));
+      onBlock?.();
+    }
   }
 }
 
@@ -125,17 +140,3 @@ function reaches(value, keys, fits) {
 /** A text in a form that ignores case, as Python's `casefold` makes it. @param {string} text */
 const withoutCase = (text) => text.toLowerCase().replace(UNLIKE_LOWER, (one) =>
   Array.from(one.toUpperCase(), (part) => part.toLowerCase()).join(""));
-
-/**
- * Answers a page, in a worker that runs the script of the page. The page sends questions first, and
- * then blocks of lines, since the worker has no data of its own.
- */
-export function answerPage() {
-  /** @type {Scanner | null} */
-  let scanner = null;
-  self.onmessage = async ({ data }) => {
-    if (scanner !== null) return self.postMessage(await scanner.take(data));
-    scanner = new Scanner(data);
-    self.postMessage(null);
-  };
-}

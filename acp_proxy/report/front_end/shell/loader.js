@@ -1,7 +1,7 @@
 // Starts the page: decompresses the main script and runs it. To keep the file small, the main
 // script is a compressed block of data. The content policy of the page allows scripts only by their
 // hashes.
-import { EmbeddedSource, decodeText } from "../data/source.js";
+import { decodeText, embeddedSource } from "../data/source.js";
 
 /** Runs the script; shows a message if the browser cannot run it. */
 async function loadPage() {
@@ -11,7 +11,7 @@ async function loadPage() {
   [frame.id, frame.hidden] = ["unfinished", true];
   document.body.appendChild(frame).contentDocument?.open();
   try {
-    const text = decodeText(await new EmbeddedSource().bytes("script"));
+    const text = decodeText(await embeddedSource.bytes("script"));
     const types = /** @type {any} */ (window).trustedTypes;
     const policy = types?.createPolicy("acp-report-script", { createScript: () => text });
     element.textContent = policy ? policy.createScript("") : text;

@@ -1,7 +1,6 @@
 // Starts a report: reads the recording out of the page, and shows it.
-import { EmbeddedSource } from "../data/source.js";
+import { embeddedSource } from "../data/source.js";
 import { Recording } from "../data/recording.js";
-import { answerPage } from "../search/scanner.js";
 import { App, PRINTED } from "./app.js";
 import { clear, h, messageOf, part } from "./dom.js";
 import { State } from "./state.js";
@@ -12,7 +11,7 @@ async function startApp() {
   root.classList.add("started");
   clear(root, h("p", { class: "message", role: "status" }, "Reading the recording…"));
   try {
-    const recording = await Recording.read(new EmbeddedSource());
+    const recording = await Recording.read(embeddedSource);
     const app = new App(root, new State(recording));
     await app.follow(() => app.arrive());
     app.state.on("grew", () => readAhead(recording));
@@ -33,5 +32,4 @@ async function readAhead({ rows, entries, cells }) {
   for (let row = 0; row < (rows > 8000 ? PRINTED : rows); row += PRINTED) await cells(row);
 }
 
-if ("document" in self) void startApp();
-else answerPage();
+void startApp();

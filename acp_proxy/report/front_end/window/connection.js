@@ -1,6 +1,6 @@
 // The connection to the server of the live window. A request has the token of the address in a
 // header. Before the token is sent, the server has to prove that it knows the token.
-import { decodeText, EmbeddedSource, inflate, joinedBytes } from "../data/source.js";
+import { decodeText, inflate, joinedBytes } from "../data/source.js";
 import { messageOf } from "../shell/dom.js";
 
 const TOKEN_KEY = "acp-proxy token";
@@ -135,19 +135,14 @@ export async function* recordsOf(response) {
  * @param {Connection} connection @param {string} stream the id of the stream of rows
  * @returns {import("../data/source.js").Source}
  */
-export function serverSource(connection, stream) {
-  const packed = async (/** @type {string} */ name) => {
-    // This block is in the page.
-    if (name === "script") return new EmbeddedSource().packed(name);
-    const never = /** @type {Promise<never>} */ (new Promise(() => {}));
-    // The token is only sent to a program that has proved that it knows the token.
-    if (!connection.isProved) return never;
-    const response = connection.get("/api/block", { stream, name });
-    return response.then(async (it) => new Uint8Array(await it.arrayBuffer())).catch((error) => {
-      // A page gets these blocks anew, since all rows follow again.
-      if (error.status && ![404, 410].includes(error.status)) throw error;
-      return never;
-    });
-  };
-  return { packed, bytes: async (name) => inflate(await packed(name)) };
-}
+export const serverSource = (connection, stream) => ({ bytes: async (name) => {
+  const never = /** @type {Promise<never>} */ (new Promise(() => {}));
+  // The token is only sent to a program that has proved that it knows the token.
+  if (!connection.isProved) return never;
+  const response = connection.get("/api/block", { stream, name });
+  return inflate(new Uint8Array(await response.then((one) => one.arrayBuffer()).catch((error) => {
+    // A page gets these blocks anew, since all rows follow again.
+    if (error.status && ![404, 410].includes(error.status)) throw error;
+    return never;
+  })));
+} });

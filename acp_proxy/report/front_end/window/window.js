@@ -1,5 +1,4 @@
 // Starts the live window: shows the recording that the path of the address names, or all.
-import { answerPage } from "../search/scanner.js";
 import { part } from "../shell/dom.js";
 import { AllRecordings } from "./all_recordings.js";
 import { Connection } from "./connection.js";
@@ -30,5 +29,4 @@ function startWindow() {
   return live.run();
 }
 
-if ("document" in self) void startWindow();
-else answerPage();
+void startWindow();
