@@ -92,7 +92,7 @@ def named_cancels(seqs: Sequence[int]) -> str:
 
 
 def listed(words: Sequence[str], most: int) -> str:
-    """Writes the first words of a list and the number of other words: ``a, b and 3 more``.
+    """Writes the first words of a list and how many words follow them: ``a, b and 3 more``.
 
     Args:
         words: all words of the list.
@@ -158,7 +158,7 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
 
 
 def step(ns: int) -> str:
-    """Writes a resolution in nanoseconds as a whole number of the largest possible unit."""
+    """Writes a resolution, given in nanoseconds, as a whole number of the largest possible unit."""
     for unit, name in _UNITS:
         if ns % unit == 0:
             return f"{ns // unit} {name}"

@@ -138,7 +138,10 @@ class WorkersLost(Exception):
 
 
 async def _reach(address: str) -> None:
-    """Tests whether the scheduler can be reached: a Dask client would print its failed attempts."""
+    """Tests whether the scheduler can be reached.
+
+    No Dask client is used for the test, since a client would print its failed attempts.
+    """
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 

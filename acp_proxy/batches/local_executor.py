@@ -123,7 +123,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the forkserver if needed, so that it imports nothing from the current directory."""
+    """Starts the forkserver if needed. It imports nothing from the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:

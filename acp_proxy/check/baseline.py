@@ -75,7 +75,7 @@ class Baseline:
         return self.use(key, 1, generic(finding.text)) == 1
 
     def use(self, key: Key, count: int, text: str = "") -> int:  # noqa: ARG002
-        """Uses up known occurrences of a finding. Returns how many of the occurrences were known.
+        """Uses up known occurrences of a finding. Returns how many were used up.
 
         Args:
             key: rule, side and fingerprint of the finding.

@@ -45,7 +45,7 @@ _QUICK_NS = 20 * 10**9
 """While a request other than a prompt is open, a silence of this many nanoseconds counts as a
 hang."""
 _LOST = ("unrecorded", "damaged")
-"""Actions of a recorder, in its notes, after which frames are missing from the recording."""
+"""Actions in a recorder's notes. After such an action, frames are missing in the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
@@ -60,7 +60,7 @@ class Checker(Listener):
         reader: the recording.
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        messages: a pass over the messages, which may have other listeners, too; None for a new
+        messages: a pass over the messages; the pass may also have other listeners. None for a new
             pass.
         most: the largest number of frames to check; None for all. If frames remain, rules about the
             end of the conversation are not checked.

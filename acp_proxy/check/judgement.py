@@ -148,8 +148,8 @@ class LiveWatch(WaitWatch):
 
     Args:
         reader: the recording.
-        stall_s: the seconds of silence that are too long; None not to look for silences. While a
-            tool call runs, the limit is at least `CALL_S`.
+        stall_s: the seconds of silence that are too long; None if silences are not looked for.
+            While a tool call runs, the limit is at least `CALL_S`.
         problem: whether to find errors, too: broken rules, and problems of the conversation as a
             whole.
     """

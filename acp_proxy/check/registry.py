@@ -83,7 +83,8 @@ def rule(
 
     Args:
         rule_id: the id of the rule.
-        every: the lines that the function receives, besides the messages below; see above.
+        every: the lines that the function receives in addition to the messages that the next
+            arguments choose; see above.
         requests: requests with these methods, or with any method for `ANY`.
         notifications: notifications with these methods.
         answers: results and errors that answer requests with these methods.
@@ -164,7 +165,7 @@ def is_while_opening(_message: CheckedMessage, conversation: Conversation) -> bo
 
 
 def has_stream_ended(_message: CheckedMessage, conversation: Conversation) -> bool:
-    """Whether a stream has ended.
+    """Whether any stream has ended.
 
     Args:
         _message: the message.

@@ -73,8 +73,8 @@ class SchemaComparison:
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values that the schema does not list, at places where the schema also allows values that it
-    does not list. Each pair is the JSON pointer and the value."""
+    """Unlisted values, at places where the schema lists some values but allows others, too.
+    Each pair is the JSON pointer and the value."""
 
     @property
     def fits(self) -> bool:

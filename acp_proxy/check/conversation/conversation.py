@@ -66,7 +66,7 @@ class RuleMemory:
     """The sessions with a reported boolean option, each with the frame of the option. (An option is
     reported if the client does not accept boolean options.)"""
     early_updates: Remembered[str, int] = field(factory=Remembered)
-    """By session, the frame of the first update before the answer to session/new."""
+    """By session, the frame of the first update that came before the answer to session/new."""
     replays: Remembered[int, int] = field(factory=Remembered)
     """By the frame of a request that loads or resumes a session: the frame of the latest update of
     the history."""
@@ -168,7 +168,7 @@ class MistakenPairs:
     lost_update_seq: int = 0
     """The latest frame to the client that was unreadable, and so may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
-    """By exchange: an answer with a wrong id that was taken for the answer of the exchange."""
+    """By exchange: the answer that was taken for its answer, despite a wrong id."""
     lost_prompt: str | None = None
     """The unknown session that the latest prompt names; empty if the prompt could not be read. None
     if the latest prompt names a known session."""
@@ -179,7 +179,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether a session may be what the latest prompt means by an unknown or unread id."""
+        """Whether the latest prompt names no known session, so that it may be for this session."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
@@ -257,7 +257,7 @@ class Conversation:
     pairs: MistakenPairs = field(factory=MistakenPairs)
     """Answers without a request, and requests without an answer."""
     memory: RuleMemory = field(factory=RuleMemory)
-    """The memory of rules for earlier messages."""
+    """The tables and flags in which rules remember earlier messages."""
 
     # Queries of rules
 
@@ -302,7 +302,7 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session except one turn; None if there is none.
+        """Returns a session's newest open turn, leaving out one turn; None if no other is open.
 
         Args:
             session: the session.

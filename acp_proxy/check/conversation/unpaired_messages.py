@@ -145,11 +145,13 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Matches an answer with a wrong id to another request after the right answer has come.
+    """Matches an answer with a wrong id to another request.
+
+    The answer had been matched to `exchange`, but now the right answer to `exchange` has come.
 
     Args:
         conversation: the conversation.
-        exchange: the exchange to which the right answer has come.
+        exchange: the exchange with the right answer.
     """
     stray = conversation.pairs.adopted.remove(exchange)
     other = None if stray is None else meant_for(conversation, stray)

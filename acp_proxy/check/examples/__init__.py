@@ -16,7 +16,7 @@ The file of each group of rules consists of sections such as this:
   ``bytes |`` is written in hexadecimal digits, and a line after ``stderr |`` goes to stderr.
 
 A line that begins with ``==`` is an event: ``== client leaves`` and ``== agent exits`` end the
-conversation, and ``== 60 seconds pass`` is a pause. Otherwise, two lines are a second apart.
+conversation, and ``== 60 seconds pass`` is a pause. Without a pause, two lines are a second apart.
 
 Below a message are the rules that it breaks, each with the side that breaks the rule. A severity is
 added if it is not the usual severity of the rule.

@@ -64,7 +64,7 @@ def nothing_before_its_answer(message: CheckedMessage, conversation: Conversatio
 def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages of an agent before it has answered ``initialize``.
 
-    A proxy may send earlier messages for its successor: "Before answering successfully, the proxy
+    A proxy may already send messages for its successor: "Before answering successfully, the proxy
     MUST forward an `initialize` request" to the successor.
     """
     is_proxy = any(request.method in INITIALIZE[1:] for request in conversation.initialize)
@@ -308,7 +308,7 @@ def _rule_of(need: Need) -> MessageRule:
     """Returns a function that checks whether the capability in a row of `TABLE` is announced."""
 
     def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-        """Finds messages whose capability was not announced."""
+        """Finds messages that need a capability which was not announced."""
         side = message.sender if need.is_own else message.receiver
         peer, path = conversation.peer(side), need.path(conversation.dialect)
         if not path or not peer.is_known or peer.offers(*path):

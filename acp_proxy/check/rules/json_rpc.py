@@ -304,9 +304,9 @@ def all_are_answered(conversation: Conversation) -> Breaches:
 def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
     """Yields each unanswered request of any method, with its breach.
 
-    A side that leaves by itself must have answered all requests. If the client leaves or stops the
-    agent, an open request is a breach in two cases: its receiver was silent for too long, or has
-    answered a later prompt of the session.
+    If the agent leaves by itself, it must have answered all requests. If the client leaves or stops
+    the agent, an open request is a breach in two cases: its receiver was silent for too long, or
+    the request is a prompt and a later turn of its session has ended.
     """
     if not conversation.is_over:
         return

@@ -191,8 +191,8 @@ def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breach
 def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn | None:
     """Returns the ended turn to which a late update belongs; None if the update is not late.
 
-    The history of a session is not late. It consists of the updates while the session is opened,
-    and between the answer to ``session/load`` and the first prompt.
+    The history of a session is not late. It consists of the updates that come while the session is
+    being opened, or between the answer to ``session/load`` and the first prompt.
 
     Args:
         message: an update.

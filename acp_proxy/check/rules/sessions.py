@@ -177,7 +177,7 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("session.list-filter", results=("session/list",))
 def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions in a list that are not in the directory that the client asked for.
+    """Finds listed sessions that are outside the directory that the client asked for.
 
     Only the last part of each path is compared, since links may give a directory several paths.
     """

@@ -59,7 +59,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a read of a whole file that returns another text than the latest write stored."""
+    """Reports a read of a whole file that does not return the text of the latest write."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str):
