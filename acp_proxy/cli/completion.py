@@ -69,7 +69,7 @@ def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 
 
 def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[str]:
-    """Offers the keys of the filter grammar, and the known values of a key that is typed.
+    """Offers the keys of the filter grammar, and the known values of the key before a colon.
 
     Bash passes ``key:value`` as three words: the key, the colon, and the value.
 

@@ -56,7 +56,7 @@ def uninterruptible(ctx: click.Context) -> Iterator[None]:
 def is_interruption(error: BaseException) -> bool:
     """Whether an exception is, contains, or was caused by Ctrl-C.
 
-    Python wraps an exception that is raised while a class is defined.
+    If Ctrl-C interrupts the definition of a class, Python wraps the exception in another exception.
     """
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(KeyboardInterrupt) is not None

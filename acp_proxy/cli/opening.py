@@ -138,9 +138,9 @@ def open_recording(
     Args:
         word: what the user wrote.
         follow: whether ``latest`` means a running recording. If no recording runs, waits for one.
-        unredacted: whether secrets are left unmasked because the caller prints none.
+        unredacted: whether secrets are left unmasked because the caller does not print them.
         level: the secrets to mask, even with ``--unredacted`` or in a recording that was masked
-            when it was made. Nothing is printed about them.
+            when it was made. Nothing is printed about these secrets.
         watch: shows the progress of masking; the default is a progress bar.
 
     Raises:

@@ -73,7 +73,7 @@ def write_page(
 
 
 def named_file(name: str, suffix: str) -> Path:
-    """Returns the path of a file in the current directory that is named after a recording.
+    """Returns the path of a file that is named after a recording, in the current directory.
 
     Args:
         name: the name of the recording. It may contain any characters.

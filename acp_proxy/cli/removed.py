@@ -27,7 +27,7 @@ Each key has one of these forms:
 - ``COMMAND FIRST SECOND``, for the arguments of a command.
 """
 STARTERS = ("record", "replay")
-"""Commands that start even with removed options, because editor settings contain them."""
+"""Commands that start even with removed options, since editor settings contain such options."""
 
 
 def instead(command: str, word: str = "", value: str = "") -> str | None:
@@ -101,7 +101,7 @@ def removed_options(command: str) -> Iterator[click.Option]:
 
 
 def _is_value(argument: str) -> bool:
-    """Whether an argument is a value, not a placeholder for a value, which is in capitals."""
+    """Whether an argument is a value. A placeholder for a value is in capitals."""
     return argument != argument.upper()
 
 

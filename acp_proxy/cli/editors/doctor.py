@@ -103,7 +103,7 @@ def _refuse_ignored(value: str) -> None:
 
 
 def masked(examination: Examination) -> Examination:
-    """Masks the secrets of an examination, unless the command shows them."""
+    """Masks the secrets of an examination, unless ``--unredacted`` is given."""
     mask = masker()
     results = [
         evolve(

@@ -117,7 +117,7 @@ def settings_diff(
         before: the content of the file before the change; None if the file did not exist.
         after: the content of the file after the change; None if the file is removed.
         path: the path of the file.
-        mask: masks secrets in the rest of the settings.
+        mask: masks the secrets outside the values of variables and headers.
         screen: the screen that shows the diff.
     """
     old, new = (

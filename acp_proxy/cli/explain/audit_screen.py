@@ -297,7 +297,7 @@ def _missing(_recording: Recording, text: str) -> str:
 
 
 def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
-    """Returns remarks on an action, for example the frames of actions that may be the same one."""
+    """Returns remarks on an action, such as the frames of actions that may be the same action."""
     texts = []
     if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:
         texts.append(f"perhaps the same as {', '.join(same[:3])}")

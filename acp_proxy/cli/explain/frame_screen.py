@@ -297,7 +297,7 @@ def _unfold(value: object, place: str, depth: int) -> Iterator[Unfolded]:
 
 
 def _compared(value: dict[str, Any]) -> list[str] | None:
-    """Returns a diff of the old and the new text of an object; None if it has no new text."""
+    """Returns a diff of an object's old and new text; None if the object has no new text."""
     new, old = value.get("newText"), value.get("oldText") or ""
     if not isinstance(new, str) or not isinstance(old, str):
         return None

@@ -165,7 +165,7 @@ def _method(hit: SearchHit) -> str:
 
 
 def _name_of(path: Path) -> str:
-    """Returns a word for a recording that every command accepts: the file's name, or the path."""
+    """Returns a recording's file name, or its path; every command accepts this word."""
     if path.absolute().parent == recordings() and path.suffix == ".db":
         return visible(path.stem)
     return visible(str(path))

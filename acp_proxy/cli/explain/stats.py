@@ -81,7 +81,7 @@ def stats(
           what a new version of an agent changed: a row for each version
       acp-proxy stats latest --json |
         jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
-          methods with more than one slow answer in a hundred, over one second
+          methods with more than 1% of answers slower than one second
     """
     if by is not None:
         if turn is not None:

@@ -23,7 +23,7 @@ from acp_proxy.protocol.updates import FINAL
 from acp_proxy.recording.recording import Recording
 
 _INDENTED = 40
-"""The smallest width of a screen on which tables are indented, in columns."""
+"""The smallest width of a screen, in columns, on which tables are indented."""
 _GLYPHS: Mapping[Part, Piece] = {
     Part.STREAMING: ("█", Ink.TO_CLIENT, False),
     Part.SILENT: ("░", Ink.FAINT, False),
@@ -227,7 +227,7 @@ class StatisticsPage(Page):
         ]
 
     def _untimed(self, turns: Sequence[TurnTime]) -> list[Column]:
-        """Returns the columns of turns whose times are not known."""
+        """Returns the columns of a table of turns whose times are not known."""
         return [
             Column("turn", [cell(str(t.id)) for t in turns], right=True),
             Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),

@@ -200,7 +200,10 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or a request of the agent while only the call ran."""
+        """Whether an entry belongs to a call.
+
+        It is part of the call, or is a request of the agent at a time when only this call ran.
+        """
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)
@@ -227,7 +230,7 @@ class TranscriptPage(RecordingPage):
         return is_note and _TERMINAL.fullmatch(block.text.start) is not None
 
     def _head(self, entry: Entry) -> None:
-        """Prints the heading of an entry: who did what, the outcome, and its frames."""
+        """Prints the heading of an entry: who did what, the outcome, the entry's frames."""
         at = f", {seconds(entry.t_ns)} s" if entry.t_ns else ""
         # In a running conversation, an entry has no number yet.
         place = piece(f"  {number_of(entry)}{at}" if entry.seq else "", Ink.FAINT)

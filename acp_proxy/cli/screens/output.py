@@ -50,7 +50,7 @@ def lose_reader() -> None:
     """Discards all further output on stdout, since its reader is gone. The command continues.
 
     Raises:
-        BrokenPipeError: the exit code of this command is not a verdict, so it may stop.
+        BrokenPipeError: the command may stop, since its exit code is not a verdict.
     """
     context = click.get_current_context(silent=True)
     if context is None or _VERDICT not in context.meta:

@@ -151,8 +151,8 @@ def aligned(
             is fitted to the screen.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells that may be left out, the first one first, until the last cell
-            has 40 columns or room for its text.
+        spare: the indexes of cells that may be left out. Cells are left out in this order until the
+            last cell has 40 columns or room for its text.
     """
     count = max(map(len, rows), default=0)
     widths = [

@@ -214,8 +214,8 @@ def export(
 
     jsonl, the default, is the text form: one line of JSON for each frame and event. It contains
     everything that the recording contains. Every command accepts a text form as a recording, by its
-    path or as `-` on standard input. If FILE ends in .db, the copy is a database with current
-    views.
+    path or as `-` on standard input. If FILE ends in .db, the copy is a database with the
+    views of this version.
 
     raw is the recorded bytes: the lines and their line endings, without times. --dir chooses one
     stream; without --dir, all streams are mixed in their recorded order.

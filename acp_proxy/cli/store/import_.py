@@ -152,7 +152,7 @@ def import_(
       acp-proxy import acp-transport.log
           the log of a JetBrains IDE
       acp-proxy import - --name bug --skip-bad
-          text that you paste, up to Ctrl-D, without words around messages
+          text that you paste, up to Ctrl-D; lines without a message are skipped
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")

@@ -298,7 +298,7 @@ def _cells(
 
 
 def _rules(broken: dict[str, int] | None) -> Cell:
-    """Returns how many errors and warnings a check found; an empty cell if none was made."""
+    """Returns how many errors and warnings a check found; an empty cell without a check."""
     if broken is None:
         return cell("")
     words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]

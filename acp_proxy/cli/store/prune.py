@@ -60,7 +60,7 @@ def prune(
       acp-proxy prune --older-than 30d
           recordings that were last written more than 30 days ago
       acp-proxy prune --larger-than 2GB
-          the oldest recordings, until the rest takes at most 2 GB
+          the oldest recordings, until those that stay take at most 2 GB
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")

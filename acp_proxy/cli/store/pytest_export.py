@@ -79,7 +79,7 @@ def export_test(
             not replay, or a file cannot be written.
     """
     if reader.live:
-        raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
+        raise Refusal(f"{reader.path} is still being recorded; a test needs the recording's end")
     if next(reader.heads(parse("dir:to-agent kind:request")), None) is None:
         raise Refusal(f"the client of {reader.path} sends no request, so there is nothing to test")
     chosen = _chosen(reader, turns)

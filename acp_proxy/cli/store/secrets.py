@@ -43,7 +43,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
       acp-proxy secrets --json latest | jq -r .pointer | sort | uniq -c
           for a program: all places
 
-    Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
+    Exit code: 0; 1 if --check finds a secret in a file; 2 if a recording cannot be read.
     """
     if check and not recs:
         raise Refusal("--check needs the names of the recordings to check")
