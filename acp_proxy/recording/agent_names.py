@@ -169,7 +169,7 @@ def _program(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """Returns the name in a path, in a package name with a version, or in a package's URL."""
+    """Returns the agent's name from a path, a package with a version, or a package's URL."""
     word = word.partition("#")[0] or word
     parts = [part for part in word.split("/") if part] or [word]
     if "://" not in word:

@@ -79,7 +79,7 @@ def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str
 
 
 def candidates(path: str) -> "Iterator[str]":
-    """Yields ``path``, then the names to try if a file exists: ``NAME-2.db`` and so on."""
+    """Yields the paths to try for a new file: ``path``, then ``NAME-2.db`` and so on."""
     stem, suffix = os.path.splitext(path)
     yield path
     for n in range(2, 1_000_000):

@@ -51,8 +51,8 @@ MARKER_KEY = "marker_key"
 field."""
 
 SECRETS_KEY = "secret"
-"""The field of ``START`` with the secrets known before the start, each after its marker. Only the
-log has this field."""
+"""The field of ``START`` with the secrets that are known when the recording begins, each after its
+marker. Only the log has this field."""
 
 HASHES_KEY = "secret_hash"
 """The field of ``START`` with keyed hashes of the secrets in the recorder's environment. Only the

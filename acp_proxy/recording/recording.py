@@ -243,7 +243,7 @@ class Recording:
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> "Recording":
-        """Reads the row of a database.
+        """Makes a recording from the row of a database.
 
         Raises:
             Exception: the row has a value that no recorder writes; the exception may be of any
@@ -278,7 +278,7 @@ class Recording:
 
     @needs("times")
     def known_ns(self, t_ns: int | None) -> int | None:
-        """Returns a time since the start unchanged; None if the recording's times are unknown."""
+        """Returns ``t_ns``, a time since the start; None if the recording's times are unknown."""
         return t_ns
 
     @needs("middle", "ending", unknown=True)

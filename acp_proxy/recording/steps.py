@@ -174,11 +174,11 @@ class Step:
     lane: str | None = None
     """The session whose lane the step uses; None for the connection's lane. Set by `LaneFinder`."""
     follows_withheld: bool = False
-    """Whether the step may be missing because it depends on a withheld request."""
+    """Whether the client may omit the step because the step depends on a withheld request."""
 
     @property
     def key(self) -> tuple[int, int]:
-        """The frame number, and the index in a client's batch or 0; together unique to the step."""
+        """The frame number and the index in a client's batch (else 0); unique to the step."""
         return self.seq, self.member or 0
 
     @property

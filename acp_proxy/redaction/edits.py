@@ -155,7 +155,7 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns bytes that break a JSON string as the given bytes do; empty if these are valid.
+    """Returns bytes that break a JSON string as ``raw`` does; empty if ``raw`` is valid.
 
     Args:
         raw: the bytes between the quotes.

@@ -154,7 +154,7 @@ class SecretValues:
         return starts
 
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
-        """Finds pieces of the values in some data; yields start, end and marker of each piece.
+        """Searches data for pieces of the values; yields start, end and marker of each piece.
 
         The search is slow, and does not find pieces of fewer than `SHORTEST` bytes. The yielded
         pieces may overlap, and are in any order.

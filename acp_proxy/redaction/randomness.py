@@ -14,8 +14,8 @@ _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _DRIVE = re.compile(r"[A-Za-z]:\\|file://")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
 _LONG = 20
-"""A text whose only slash begins a name is a path if it has fewer characters than this. A longer
-text of this form may be random."""
+"""A text with a single slash before a name, such as ``/tmp``, is a path if the text has fewer
+characters than this. A longer text of this form may be random."""
 _SWITCH_VALUE = re.compile(r"[01]|true|false|yes|no|on|off|null|none", re.IGNORECASE)
 _WORD_OR_NUMBER = re.compile(r"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}")
 _PLACEHOLDER = re.compile(

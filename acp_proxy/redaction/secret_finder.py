@@ -52,7 +52,7 @@ class SecretFinder:
         return self.needles.are_in(raw)
 
     def spans(self, text: str, *, loose: bool) -> list[MaskedSpan]:
-        """Returns the spans of a text to be masked, and remembers the secrets in them.
+        """Returns the spans to mask in a text, and remembers the secrets in these spans.
 
         Args:
             text: any text.

@@ -244,7 +244,7 @@ def _begins_part(text: str, start: int) -> bool:
 
 @cache
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
-    """Returns prefixes of exact needles, prefixes of other needles, and their greatest length."""
+    """Returns the prefixes of exact and of other needles, and the length of the longest prefix."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
         if needle.read is not None and needle.word not in COMMANDS:  # commands are not secrets

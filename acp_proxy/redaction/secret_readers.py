@@ -178,7 +178,7 @@ def read_command(search: Search, start: int) -> SecretMatch | None:
 
 
 def key_reader(rows: list[KeyFormat]) -> Reader:
-    """Returns a reader for the keys that begin with one needle.
+    """Returns a reader for the keys that begin with the same needle.
 
     Args:
         rows: the formats of these keys, sorted so that the longest prefix is first.

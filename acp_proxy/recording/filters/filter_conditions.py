@@ -1,4 +1,4 @@
-"""The conditions of a filter on columns, as values that the store translates into a query.
+"""A filter's conditions on columns, as values that the store translates into a query.
 
 A condition may select too many frames, but never too few. Its columns are the columns of the view
 ``frames`` (docs/database.md), and the exchange's ``latency_ns``. The module also defines `Known`,

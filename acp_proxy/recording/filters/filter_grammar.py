@@ -55,7 +55,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys of a filter's terms, then the first part of each path, like ``params``.
+    """Returns the keys in a filter, followed by the first part of each path, such as ``params``.
 
     Raises:
         BadFilter: a quote is never closed.

@@ -265,7 +265,7 @@ def _turn(value: str, known: Known | None) -> Filter:
 
 
 def _is(value: str, known: Known | None) -> Filter:
-    """Returns the filter for a value of ``is:``: a kind of frames, unanswered, or failed."""
+    """Returns the filter for ``is:`` and a kind of frames, ``is:unanswered`` or ``is:failed``."""
     return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
 
 

@@ -175,7 +175,9 @@ def milliseconds(ns: int) -> bytes:
 
 
 def nanoseconds(name: str, ms: int | float | str) -> int:
-    """Converts milliseconds. A number is exact up to 11 days, and a string is always exact.
+    """Converts milliseconds to nanoseconds.
+
+    A number is exact up to 11 days, and a string is always exact.
 
     Args:
         name: the member's name, for error messages.

@@ -69,7 +69,7 @@ class LineWriter:
             line += b'"newline":' + _encode(row["newline"]) + b","
         if row["delivered"] != "full":
             if row["delivered"] is None:
-                raise ValueError(f"frame {row['seq']} has no mark of its delivery")
+                raise ValueError(f"frame {row['seq']} does not say whether it was delivered")
             line += b'"delivered":' + _encode(row["delivered"]) + b","
         if row["fault"] is not None:
             line += b'"fault":' + _encode(row["fault"]) + b","
@@ -110,7 +110,7 @@ class LineWriter:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
         if seq != self._seq + 1:
             if seq <= self._seq:
-                raise ValueError(f"number {seq} follows number {self._seq}")
+                raise ValueError(f"expected a number beyond {self._seq}, got {seq}")
             line += b'"seq":%d,' % seq
         self._seq, self._t_ns = seq, t_ns
         return line

@@ -212,7 +212,7 @@ def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
     connection.close()
-    with pytest.raises(DamagedRecording, match="number 2 follows number 2"):
+    with pytest.raises(DamagedRecording, match="expected a number beyond 2, got 2"):
         text_of(path)
 
 
