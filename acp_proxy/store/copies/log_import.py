@@ -1,8 +1,8 @@
 """Makes masked recordings from the logs of other tools, and reports which facts are lost.
 
 The room `imports` reads the lines, and `RowWriter` derives exchanges, turns and labels. Each
-connection in a log becomes a recording. If a line cannot be read, no recording is made. The memory
-use does not grow with the log.
+connection in a log becomes a recording. By default, no recording is made if a line cannot be read.
+The memory use does not grow with the log.
 """
 
 import json

@@ -95,7 +95,7 @@ def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
 
 
 def _in_file(path: Path, by_seq: dict[int, int]) -> dict[int, int]:
-    """Converts line numbers without blank lines and comments to the numbers of a file's lines."""
+    """Converts line numbers that skip blank lines and comments to the line numbers of a file."""
     lines = sorted(by_seq.values())
     places: dict[int, int] = {}
     counted = 0

@@ -310,7 +310,7 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings that are too old, or that exceed a total size, oldest first.
+    """Returns the recordings to delete, for their age or to reach a total size, oldest first.
 
     Running recordings and unreadable files are never returned.
 

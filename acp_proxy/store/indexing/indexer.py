@@ -54,7 +54,7 @@ class Indexer:
         self.state = load_state(connection)
         if self.state.offset < log.base:
             raise ValueError(
-                f"its log begins at byte {log.base}, its rows end at {self.state.offset}"
+                f"its log begins at byte {log.base}, but its rows end at byte {self.state.offset}"
             )
         self._rows = RowWriter(connection, self.state, schema=schema)
         self._handler = RecordHandler(self.state, log, self._rows, waits=waits)

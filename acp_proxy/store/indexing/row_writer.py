@@ -218,7 +218,7 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns the given frames that a fault withheld; leaves out frames without a row."""
+        """Returns which of the given frames a fault withheld; leaves out frames without a row."""
         if not seqs:
             return set()
         sql = (

@@ -130,7 +130,7 @@ class _Exchanges:
         return self._asked[seq]
 
     def _names(self, request: Row, exchange: Row) -> tuple[str | None, str | None]:
-        """Returns the tool call and the terminal of a request, which may be in another batch."""
+        """Returns tool call and terminal of a request; the request may be in another batch."""
         if request["kind"] != Kind.BATCH:
             return request["tool_call"], request["terminal"]
         if (seq := request["seq"]) not in self._in_batch:

@@ -15,10 +15,10 @@ from acp_proxy.store.rows import Rows
 def call_frames(
     rows: Rows, session: str | None, tool_call: str, after: int
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
-    """Yields the frames about all tool calls with one id, in order, except batches.
+    """Yields the updates and requests about all tool calls with one id, in order, except batches.
 
-    If a line is large, its frame contains the first 64 KiB, and the last 64 KiB follow as the
-    second value.
+    Each item is a pair. If a line is large, the frame contains the first 64 KiB, and the second
+    value is the last 64 KiB. For other lines, the second value is None.
 
     Args:
         rows: the recording.
@@ -41,7 +41,7 @@ def call_frames(
 def edges_of_call(
     rows: Rows, session: str | None, tool_call: str, span: Span, most: int
 ) -> list[bytes]:
-    """Returns the first and the last lines about a tool call, in order, each cut to 64 KiB.
+    """Returns a tool call's first and last updates and requests, each line cut to 64 KiB.
 
     Args:
         rows: the recording.
@@ -64,7 +64,7 @@ def edges_of_call(
 
 
 def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the frame numbers of a turn's updates about tool calls, and of all batches.
+    """Yields, within a span, the numbers of a turn's tool call updates and of all batches.
 
     Args:
         rows: the recording.
@@ -98,7 +98,7 @@ def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
 
 
 def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
-    """Yields the numbers of the frames about a tool call, except batches.
+    """Yields the frame numbers of the updates and requests about a tool call, except batches.
 
     Args:
         rows: the recording.

@@ -103,7 +103,7 @@ def initialization(rows: Rows) -> ExchangeRow | None:
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges. The session of a fork is the session that was copied."""
+    """Yields all exchanges. The session of a fork is the session that it copies, not the copy."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"

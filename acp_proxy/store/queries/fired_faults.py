@@ -72,7 +72,7 @@ class FaultedFrames:
         """Returns the bytes that were delivered for a changed frame, and their line ending."""
         (data,) = self._connection.execute(_DELIVERED, (seq,)).fetchone()
         if not isinstance(data, bytes):
-            raise TypeError(f"the delivered bytes of frame {seq} are {type(data).__name__}")
+            raise TypeError(f"frame {seq}: expected delivered bytes, got {type(data).__name__}")
         for newline in ("\r\n", "\n"):
             if data.endswith(newline.encode()):
                 return bytes(data[: -len(newline)]), newline

@@ -216,7 +216,7 @@ class FrameTable:
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Returns, for each stream, the first frame of a rare kind and the number of such frames.
+        """Returns, for each stream, the first frame of a rare kind, and how many have this kind.
 
         Args:
             kind: any kind except ``notification``.

@@ -273,9 +273,10 @@ class MaskedRows:
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Returns pairs: the number of a row, and a function that masks this event or fired fault.
+        """Returns pairs: a number, and a function that masks an event or a fired fault.
 
-        The caller has to call each function before it masks a frame with a higher number.
+        The number is the number of the event, or of the frame on which the fault fired. The caller
+        has to call each function before it masks a frame with a higher number.
         """
         execute = self._connection.execute
         bounds = self._after, self._until

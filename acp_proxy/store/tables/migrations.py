@@ -26,13 +26,13 @@ def create_tables(db: Database) -> None:
 
 @migrations(name="0002_note")
 def add_note(db: Database) -> None:
-    """Adds the note that a user writes about a recording."""
+    """Adds a column for the note that a user writes about a recording."""
     db.execute("ALTER TABLE recording ADD COLUMN note TEXT")
 
 
 @migrations(name="0003_origin")
 def add_origin(db: Database) -> None:
-    """Adds the origin of an imported recording, as JSON."""
+    """Adds a column for the origin of an imported recording, as JSON."""
     db.execute("ALTER TABLE recording ADD COLUMN origin TEXT")
 
 

@@ -186,6 +186,6 @@ def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"
         " VALUES (7, 'r', 'a', x'01', 5)",
     )
-    expected = pytest.raises(DamagedRecording, match="the delivered bytes of frame 7 are int")
+    expected = pytest.raises(DamagedRecording, match="frame 7: expected delivered bytes, got int")
     with RecordingReader(tmp_path / "x.db") as reader, expected:
         RecordedSteps(reader).wire(7)
