@@ -135,11 +135,11 @@ def characters(change: ShownChange) -> int:
 
 
 def numbered_places(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
-    """Returns differing places, each with the number of a difference.
+    """Returns differing places, numbered in order.
 
     Args:
         fields: the places.
-        first: the number of the first of these differences on the page.
+        first: the number of the first place among the differences of the page.
     """
     pick = _places(fields)
     places = [evolve(place, number=n) for n, place in enumerate(pick.items, first)]
@@ -151,7 +151,7 @@ def shown_ending(fields: Sequence[Field], first: int) -> list[ShownPlace]:
 
     Args:
         fields: the members of the endings that differ.
-        first: the number of the first of these differences on the page.
+        first: the number of the first member among the differences of the page.
     """
 
     def text(pointer: str, value: Any) -> list[list[ShownText]]:

@@ -258,7 +258,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
 
 
 def _steps(ordered: _Steps, changes: Iterable[ShownChange]) -> _Steps:
-    """Returns the timed differences, and the numbers of equal messages between two of them.
+    """Returns the timed differences; between them, integers count the equal messages.
 
     Args:
         ordered: the differences and the frames of the equal messages, in the order of time.

@@ -271,7 +271,7 @@ class _PayloadBlocks:
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> Iterable[DataBlock]:
-        """Adds a line. If the line does not fit into the current block, first ends and returns it.
+        """Adds a line; if the block has no room for the line, first ends and returns the block.
 
         Args:
             place: the number of the line's row.

@@ -48,7 +48,9 @@ class PageImage:
 
 
 def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]:
-    """Returns the images in some frames by their data in base64, at most `MOST_OF_ALL` bytes.
+    """Returns the images in some frames, by their data in base64.
+
+    The images together have at most `MOST_OF_ALL` bytes.
 
     Args:
         reader: the recording.

@@ -27,7 +27,7 @@ class NotKept(Exception):
 def keep(databases: list[Path], place: Path) -> list[Path]:
     """Replaces the recordings of a test by new recordings.
 
-    If the name of the file ends in .db, the new files are databases; otherwise, text forms.
+    If the name of ``place`` ends in .db, the new files are databases; otherwise, text forms.
 
     Args:
         databases: the new recordings, one for each start of the agent.

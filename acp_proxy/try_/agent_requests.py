@@ -195,7 +195,7 @@ class AgentRequests:
         return {"terminalId": name}
 
     async def _allowed(self, method: str, message: Any) -> None:
-        """Asks the user about a request if the policy is `Policy.ASK`; returns if it is allowed.
+        """If the policy is `Policy.ASK`, asks the user whether a request is allowed.
 
         Raises:
             RequestError: the user refuses the request.

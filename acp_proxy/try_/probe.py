@@ -85,7 +85,7 @@ class Prober:
         start: starts the agent; called several times.
         tell: receives a few words about each probe before the probe is played.
         dialect: the dialect to begin with. It changes if the agent answers with another version.
-        prompts: two texts: of a prompt whose turn ends, and of a prompt whose turn is cancelled.
+        prompts: the text of a prompt whose turn ends, and of a prompt whose turn is cancelled.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:

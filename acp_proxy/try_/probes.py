@@ -59,7 +59,7 @@ class Probe:
     """The path of a capability, or of a member of the answer to ``session/new``, that the agent
     must offer, such as ``session.modes``. None if the agent need not offer anything."""
     after: str | None = None
-    """The id of the probe that must hold before; None if there is no such probe."""
+    """The id of a probe that must hold before this probe is played; None without a condition."""
     steps: tuple[ProbeStep, ...] = ()
     """The messages to send. A probe without steps is judged by the lines of all other probes."""
 

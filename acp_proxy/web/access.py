@@ -59,7 +59,7 @@ class Address:
 
     @property
     def is_old(self) -> bool:
-        """Whether the token has expired: its time differs from the present by at least 30 days."""
+        """Whether the token has expired: it was made 30 days or more before or after now."""
         return abs(time.time() - self.made_at) >= _LASTS_S
 
     def url(self, path: str) -> str:
@@ -71,7 +71,7 @@ class Address:
         return f"http://{self.host}{path}#token={self.token}"
 
     def proof(self, challenge: str) -> str:
-        """Returns the answer to a challenge, which only a holder of the token can compute.
+        """Returns the answer to a challenge; only a holder of the token can compute the answer.
 
         Args:
             challenge: the text of the challenge.
@@ -234,10 +234,11 @@ class Guard:
         return not address.is_old and hmac.compare_digest(given, wanted)
 
     def prove(self, challenge: str) -> str | None:
-        """Returns the proof for a challenge; None if it is too long or not only letters and digits.
+        """Returns the proof for a challenge; None if the challenge is not acceptable.
 
         Args:
-            challenge: the challenge of a page, or of another command.
+            challenge: the challenge of a page, or of another command. Acceptable are at most
+                `_LONGEST_CHALLENGE` ASCII letters and digits.
         """
         is_plain = len(challenge) <= _LONGEST_CHALLENGE and challenge.isalnum()
         return self.address.proof(challenge) if is_plain and challenge.isascii() else None

@@ -47,7 +47,7 @@ _numbers = count(1)
 
 
 class LivePage:
-    """An open page that shows a recording: a response of the server, which ends with the page.
+    """The response of the server to an open page that shows a recording; ends with the page.
 
     Args:
         path: the recording.
@@ -205,7 +205,7 @@ class LivePage:
         await self._send_meta(meta)
 
     def _read_facts_anew(self) -> None:
-        """Has the facts read anew. Until then, the page can get blocks of the old facts."""
+        """Makes `_keep_facts` read all facts anew. Until then, the page can get the old blocks."""
         self._news = None
         self._outdated.set()
         self._outdated = trio.Event()
@@ -302,7 +302,10 @@ class LivePage:
                 await trio.sleep(_POLL_S)
 
     def _is_due(self, took: float, paused_at: float) -> bool:
-        """Whether the facts may be read again. Facts that follow others need these at the page."""
+        """Whether the facts may be read again: after a pause, and after the latest were sent.
+
+        The entries of a later reading only complete the entries that the page has.
+        """
         pause = max(_FLOOD_S if self._is_fast else _LEAST_S, _SHARE * took)
         return self._news is None and trio.current_time() >= paused_at + pause
 

@@ -32,7 +32,7 @@ _TOGETHER = 10
 
 
 def name_of(path: Path) -> str:
-    """Returns the name of a recording in URLs, which is valid Unicode.
+    """Returns the name of a recording in URLs; the name is valid Unicode.
 
     Args:
         path: the recording.
