@@ -192,7 +192,7 @@ def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Pa
 def test_the_filter_field_stays_wide_enough(
     window: Visit, resize: Callable[[int, int], None], tmp_path: Path, width: int
 ) -> None:
-    """The filter field of a report page stays wide enough for the typed filter."""
+    """At any width of the window, the filter field of a report page is 110 pixels wide or more."""
     resize(width, 800)
     page = window.open(report(DIRECTORY / "hello.db", tmp_path))
     page.page.fill("#filter", "kind:banana")

@@ -75,7 +75,7 @@ def test_it_fits_a_narrow_window_and_needs_no_script(
 
 
 def test_hostile_recordings_stay_text(window: Visit, tmp_path: Path) -> None:
-    """The page of `report --against` shows hostile text only as text."""
+    """If recordings contain HTML or scripts, the page of `report --against` shows them as text."""
     for name, end in (("a", ""), ("b", "</ins><script>alert(40)</script>")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             hostile = Hostile(recorder)

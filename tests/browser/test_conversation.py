@@ -337,7 +337,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 def test_hostile_texts_and_images_are_harmless(
     window: Visit, resize: Callable[[int, int], None], hostile_report: Path
 ) -> None:
-    """On a report page, hostile texts of a recording are shown as text, and no image does harm."""
+    """A report page shows recorded HTML and scripts as text, and draws no false image."""
     resize(1280, 6000)  # few screens are read faster
     page = window.open(hostile_report)
     page.page.wait_for_function(READY)
@@ -353,7 +353,7 @@ def test_hostile_texts_and_images_are_harmless(
 
 
 def test_thousands_of_calls_need_few_elements(window: Visit, tmp_path: Path) -> None:
-    """With thousands of tool calls, a report page still has few HTML elements at a time."""
+    """With 3,000 tool calls, a report page never has more than 500 HTML elements."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):

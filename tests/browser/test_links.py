@@ -130,7 +130,7 @@ def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If a filter hides the first finding's frame, a report page opens at a later frame."""
+    """If a filter of `report` leaves out the first finding's frame, the page opens after it."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0
@@ -141,7 +141,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> None:
-    """If the chosen frame is in the first row of a view, the view opens at its top."""
+    """If the chosen frame is in a view's first row, a report page opens the view at its top."""
     window.open(path, f"#view={view}&seq=4")
     window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
     assert window.ask(SCROLLED, view) == 0

@@ -60,7 +60,7 @@ LOOK = """async () => {
     [10_000, *(pytest.param(n, marks=pytest.mark.soak) for n in (JUST_TWO_BLOCKS, FRAMES))],
 )
 def test_a_long_recording_needs_few_elements(window: Visit, tmp_path: Path, frames: int) -> None:
-    """Whatever the length of a recording, each view of its report page has few HTML elements."""
+    """Whatever a recording's length, a view of its report page has at most 1,200 HTML elements."""
     path = record_million(tmp_path / "long.db", frames)
     window.page.set_viewport_size({"width": 1440, "height": 900})
     page = window.open(report(path, tmp_path))

@@ -306,7 +306,7 @@ def test_the_list_goes_on_after_a_restart_of_the_server(browser: Browser, tmp_pa
 
 
 def test_recorded_text_is_only_text(page: Page, live_window: LiveWindow, hostile: Path) -> None:
-    """If recordings contain hostile text, the list of `web` shows it only as text."""
+    """If recordings contain HTML or scripts, the list of `web` shows them only as text."""
     shutil.copy(hostile, live_window.directory)
     opened(page, live_window, count=1)
     known = "a, bdi, button, details, div, h1, input, label, span, summary, time"

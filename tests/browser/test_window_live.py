@@ -326,7 +326,7 @@ def test_a_hang_is_seen_in_bar_title_icon_and_notification(
 def test_a_url_that_is_pasted_into_an_open_page_is_opened(
     page: Page, live_window: LiveWindow
 ) -> None:
-    """If the URL of `web` is pasted into a page of the window that has no token, the page opens."""
+    """If a page of `web` lacks the token, it opens as soon as the URL with the token is pasted."""
     assert len([*written(live_window.directory / "chat.db")]) == 3
     url = live_window.page("chat.db")
     page.goto(url.partition("#")[0])

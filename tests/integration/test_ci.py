@@ -184,7 +184,7 @@ def test_inputs_are_words(
     inputs: dict[str, str],
     expected: list[str],
 ) -> None:
-    """The GitHub action splits its inputs into words without a shell."""
+    """The GitHub action splits its inputs into words, and runs no command in them."""
     arguments = recorded(program, tmp_path, 3)
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
@@ -312,7 +312,7 @@ def test_variables_are_words(
     variables: dict[str, str],
     expected: list[str],
 ) -> None:
-    """The GitLab template splits its variables into words."""
+    """The GitLab template splits its variables into words, and runs no command in them."""
     gate()
     arguments = recorded(program, tmp_path, 1)
     result = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)

@@ -392,7 +392,7 @@ def test_a_plan_that_never_fires_changes_nothing(
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
-    """An empty fault plan does not change the conversation."""
+    """With an empty fault plan, `record` passes all bytes on unchanged."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
     assert conversation.exchange(A) == A

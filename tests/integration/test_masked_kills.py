@@ -204,7 +204,7 @@ def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int])
 
 
 def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
-    """If a masking recorder empties its capture log several times, no frame is lost."""
+    """If a masking recorder is not killed and empties its log several times, no frame is lost."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 8)
 
     def work() -> None:

@@ -227,7 +227,7 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """Clients on the Python SDK and the TypeScript SDK print the same conversation."""
+    """Behind a recorder, clients on the Python SDK and the TypeScript SDK print the same."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 

@@ -133,7 +133,7 @@ def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_pa
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk has no room for the database, the capture log has all frames."""
+    """If the disk has no room for the database, a recorder keeps all frames in the capture log."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -156,7 +156,7 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
 
 @needs_prlimit
 def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk stays full, everything that was recorded before can be read."""
+    """If the disk stays full, all that a recorder wrote before can still be read."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with file_size_limit(3000):  # no room for a database, so nothing empties the log
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a full disk has room again, recording continues."""
+    """If a full disk has room again, a recorder stores the frames that come from then on."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         sent = [conversation.prompt("before", times=3)]

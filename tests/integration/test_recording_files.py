@@ -76,7 +76,7 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """A recorder never overwrites a foreign file."""
+    """If any other file is at the path of `record -o x.db`, it stays; the recording is x-2.db."""
     path = tmp_path / "x.db"
     match what:
         case "text":

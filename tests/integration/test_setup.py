@@ -70,7 +70,7 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
 def test_what_was_printed_runs_where_path_is_short(
     tmp_path: Path, acp_proxy: Path, client: str
 ) -> None:
-    """If an agent is a script, the settings that `setup` writes find the script's interpreter."""
+    """With settings of `setup`, an agent that is a script finds its interpreter on a short PATH."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, line in {"goose": "/usr/bin/env goose-runs", "goose-runs": "/bin/sh"}.items():

@@ -317,7 +317,7 @@ def test_after_another_handshake_all_divergences_are_cascades(record: Record) ->
 
 
 def test_ignored_members_do_not_count(record: Record) -> None:
-    """In the JSON pointer of `replay --ignore`, `*` stands for any key."""
+    """With `replay --ignore /params/prompt/*/text`, a prompt with a different text matches."""
     live = begun(record, ignored=("/params/prompt/*/text",))
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "x"}], "n": 1}

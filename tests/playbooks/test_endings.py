@@ -186,7 +186,7 @@ def test_an_early_end_does_not_change_the_verdict(record: Record, order: Order) 
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """If the client leaves, a replay of an incomplete recording has the verdict `incomplete`."""
+    """If a client omits an optional request, an incomplete recording's replay is `incomplete`."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

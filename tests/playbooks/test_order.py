@@ -217,7 +217,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """If two open requests have one id, a client's response with this id answers the older one."""
+    """If two open requests of the agent have one id, a replay accepts an answer to each of them."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}

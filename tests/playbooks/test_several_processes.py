@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_comes_after_it(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If one of several recordings has an update only after the prompt, a replay delays it, too."""
+    """If one of several recordings has an update after the prompt, a replay sends it no earlier."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -245,7 +245,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """After an invalid line, a replay still chooses among several recordings by the prompt."""
+    """In a replay of several recordings, an invalid line chooses none; the later prompt does."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

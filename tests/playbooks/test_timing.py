@@ -55,12 +55,12 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """With each `--timing` and `--idle-cap`, a replay sends its frames exactly at the set times."""
+    """With any `--timing` and `--idle-cap`, the gaps of a replay are exactly as requested."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """With `--timing recorded`, a replay repeats the agent's gaps, but not the client's."""
+    """If a client sends all messages at once, `replay --timing recorded` keeps the agent's gaps."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]

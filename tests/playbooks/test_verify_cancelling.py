@@ -67,7 +67,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
 
 
 def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
-    """If an agent is slow, `verify` does not cancel the turn early."""
+    """If an agent sends an update every 26 s, `verify` does not cancel the turn early."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)

@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """`verify` waits a few seconds for updates of a session's state that end a recording."""
+    """`verify` waits up to 5 s for updates of a session's state that end a recording."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}
@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """If a text arrives slowly, `verify` does not cancel the turn early."""
+    """If a message grows by one letter every 26 s, `verify` does not cancel the turn early."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")

@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """If the recorded agent was silent for a while, `verify` waits longer for an update."""
+    """If an update was recorded after a silence of 2 s, `verify` waits 10 s for it, not 5 s."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """`verify` waits for the agent's recorded updates only for a limited time."""
+    """While only other messages come, `verify` waits at most 50 s for a recorded update."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """At its end, `verify` waits for the last recorded messages."""
+    """At its end, `verify` waits up to 5 s for the agent's last recorded messages."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """With recorded timing, `verify` delays a message by the recorded gap."""
+    """With `--timing recorded`, `verify` waits before a message as long as was recorded."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms

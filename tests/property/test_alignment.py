@@ -51,7 +51,7 @@ def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random)
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """If two long sequences have few changes, `diff` leaves few items unpaired."""
+    """If two sequences of 20,000 items differ in 200 places, `diff` pairs more than 19,600."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)

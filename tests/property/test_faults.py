@@ -64,7 +64,7 @@ def lines_of(drawn: Sequence[Frame], direction: Direction) -> list[bytes]:
 @given(drawn=frames)
 @settings(max_examples=5)
 def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Frame]) -> None:
-    """If no fault rule fires, every byte arrives immediately and in order."""
+    """If no rule of a fault plan fires, each byte is delivered at once, unchanged and in order."""
     for trigger in NEVER:
         outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), drawn)
         for direction in Direction:
@@ -77,7 +77,7 @@ def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Fra
 
 @given(drawn=frames)
 def test_noop_is_transparent(drawn: list[Frame]) -> None:
-    """The fault `noop` changes nothing."""
+    """The fault `noop` delivers all bytes of both directions unchanged."""
     outputs = run(plan_of("noop"), drawn)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))

@@ -75,7 +75,7 @@ def types_of(name: str) -> DialectSchema:
 def test_a_message_of_a_version_fits_its_dialect(
     dialect: str, name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """A message that is valid in one version's schema is valid in the schema of its dialect."""
+    """A message that is valid in one version of ACP passes the schema check of its dialect."""
     direction, method, is_params, value = body
     types = types_of(name)
     if types.knows(direction, method, is_result=not is_params):

@@ -73,7 +73,7 @@ def check(turn: TurnTime, fall: TurnWaterfall) -> None:
 def test_the_parts_of_a_turn_make_up_the_turn(
     messages: list[tuple[tuple[int, object], int]], dialect: str
 ) -> None:
-    """If requests overlap in a turn, `stats` counts no time twice."""
+    """In `stats`, the parts of a turn add up to the turn, even if its requests overlap."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for (stream, message), pause in messages:

@@ -201,7 +201,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a system without file locks, acp-proxy treats each capture log as missing."""
+    """Without file locks, acp-proxy opens no capture log, and treats each as missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):

@@ -56,7 +56,10 @@ def test_what_stands_below_a_message_is_found(path: Path) -> None:
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """If an example of ACP's documents breaks the v1 schema, `check` finds a broken rule."""
+    """The tests of `check` have a conversation for each example message of ACP's documents.
+
+    If an example breaks the v1 schema, `check` reports a broken rule.
+    """
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)

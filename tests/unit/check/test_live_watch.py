@@ -215,7 +215,7 @@ def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingRea
 def test_a_cancel_leaves_the_same_hangs(
     recorder: LogWriter, reader: RecordingReader, method: str
 ) -> None:
-    """If an agent stays silent after a cancel, `log --until problem` blames the agent."""
+    """After a cancel, `log --until problem` blames the client or agent that does not answer."""
     recorder.to_client(request(7, method, sessionId="s", path="/srv/a", options=[], toolCall={}))
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     watch, judge = LiveWatch(reader, 60), LiveWatch(reader, None, problem=True)

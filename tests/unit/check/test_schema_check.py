@@ -166,7 +166,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If a null stands in place of a default, the schema check does not call it a wrong type."""
+    """If `mcpServers` is null, the schema check reports a null, not a value of a wrong type."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -344,7 +344,7 @@ def test_a_message_may_be_nested_deeply(levels: int) -> None:
 
 
 def test_many_problems_are_not_all_named() -> None:
-    """The schema check names only a limited number of problems of one message."""
+    """The schema check names at most 100 problems of one message."""
     servers = [1] * 100_000
     assert len(wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": servers})) == MOST
     others = {f"h{number}": number for number in range(2_000)}

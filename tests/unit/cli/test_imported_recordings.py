@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """For each kind of data that an import may lack, the tests have statements that need it."""
+    """For each word of `LOST`, the tests list statements that need the data of this kind."""
     assert set(CLAIMS) == set(LOST)
 
 

@@ -219,7 +219,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """If `list` reads only a few recordings, it starts no other processes."""
+    """If `list` reads only three recordings, it starts no other processes."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)

@@ -50,7 +50,7 @@ def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
 def test_long_sequences_are_aligned_with_few_comparisons(
     kinds: int, edits: int, looks: int
 ) -> None:
-    """When `diff` aligns long sequences of frames, it looks at each item only a few times."""
+    """When `diff` aligns 100,000 frames, it looks at each item at most 40 times on average."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(FRAMES)]
     b = changed(a, chance, edits)

@@ -67,7 +67,7 @@ def spoken(number: int, *words: str, title: str = "Read it", kind: str = "read")
 
 
 def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
-    """`verify --runs` accepts an agent that changes only its wording."""
+    """If runs differ only in wording, titles, ids and chunks, `verify --runs` reports nothing."""
     runs = (
         spoken(0, "a").end(),
         spoken(1, "b", "b", title="Look at it").end(),

@@ -163,7 +163,7 @@ def test_recorded_text_does_not_control_the_terminal() -> None:
 
 
 def test_equal_recordings_need_few_lines() -> None:
-    """If two recordings are equal, `diff` prints only a few lines."""
+    """If two recordings are equal, `diff` prints eight lines, and the last line says so."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
     assert "only in" not in shown

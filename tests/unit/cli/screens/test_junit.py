@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """A JUnit report counts its cases and failures, and has the known durations of cases."""
+    """A JUnit report of acp-proxy has the number of cases and failures, and known durations."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -39,7 +39,7 @@ def test_a_suite_counts_its_cases() -> None:
 
 
 def test_a_suite_may_be_empty() -> None:
-    """A JUnit report may have no cases, and a case in it may have an output without lines."""
+    """A JUnit report of acp-proxy may have no cases, or a case whose output has no lines."""
     assert ET.fromstring(suite("none", [])).attrib == {
         "name": "none",
         "tests": "0",
@@ -50,7 +50,7 @@ def test_a_suite_may_be_empty() -> None:
 
 
 def test_characters_that_xml_forbids_become_visible() -> None:
-    """Characters that XML forbids are escaped in a JUnit report."""
+    """In a JUnit report, acp-proxy escapes characters that XML forbids."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
     (actual,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")

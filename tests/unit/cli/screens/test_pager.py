@@ -112,7 +112,7 @@ def test_a_pager_does_not_change_the_exit_code(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("pager", ["", "cat", "'", "no-such-pager -x"])
 def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> None:
-    """If PAGER is empty, a command prints its output directly."""
+    """If ACP_PROXY_PAGER is empty, `cat` or no program, a command prints its output directly."""
     shown = run("inspect", "show", TOUR, ACP_PROXY_PAGER=pager, PAGER=terminal.command)
     assert "tour" in shown.stdout
     assert terminal.shown is None
