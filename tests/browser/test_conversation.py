@@ -337,7 +337,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 def test_hostile_texts_and_images_are_harmless(
     window: Visit, resize: Callable[[int, int], None], hostile_report: Path
 ) -> None:
-    """A report page shows recorded HTML and scripts as text, and draws no false image."""
+    """A report page shows recorded HTML and scripts as text, and draws only valid images."""
     resize(1280, 6000)  # few screens are read faster
     page = window.open(hostile_report)
     page.page.wait_for_function(READY)

@@ -106,7 +106,7 @@ def read(actual: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
-    """Mermaid can parse the sequence diagram of each shipped recording."""
+    """Mermaid can parse the sequence diagram that `export` makes of each shipped recording."""
     words = filter(_is_text, (*_HOSTILE, *PAYLOADS.values()))
     diagrams = []
     for reader in chain(map(RecordingReader, [*SHIPPED, *all_text_forms()]), map(hostile, words)):

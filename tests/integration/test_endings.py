@@ -87,7 +87,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """If a client's last line has no newline, the line is recorded."""
+    """If a client's last line has no newline, a recorder still stores the line."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -151,7 +151,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """If a recorded agent ends by itself, its remaining child processes continue."""
+    """If an agent ends by itself, its recorder lets the agent's child processes continue."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:

@@ -166,7 +166,7 @@ def test_an_agent_that_cannot_start(
 def test_a_secret_in_the_name_of_the_program_is_masked(
     record: Recorder, program: str, shown: str, is_recorded: bool
 ) -> None:
-    """If an agent cannot start and its path contains a secret, the error masks the secret."""
+    """If `record` cannot start an agent, its error masks a secret in the agent's path."""
     off = {} if is_recorded else {"ACP_PROXY_OFF": "1"}
     conversation = record([program], env={**READABLE_PATH, **off})
     assert conversation.wait() == 127

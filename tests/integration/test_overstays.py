@@ -82,7 +82,7 @@ def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
 
 
 def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
-    """If an editor starts a recorded agent and exits immediately, no process remains."""
+    """If a client leaves before it has sent a request, the recorder ends the agent."""
     conversation = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
     conversation.close_output()
     assert conversation.wait() == 128 + signal.SIGTERM

@@ -313,7 +313,7 @@ def test_a_directory_that_cannot_be_written_to(
 
 @pytest.mark.parametrize("make", [file_for_directory, under_proc])
 def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
-    """With `--require-recording`, no agent is started if nothing can be recorded."""
+    """With `record --require-recording`, no agent is started if nothing can be recorded."""
     path = make(tmp_path) / "x.db"
     trace = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]

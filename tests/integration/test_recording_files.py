@@ -214,7 +214,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("size", [60_000, 1_900, pytest.param(200, marks=pytest.mark.soak)])
 def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) -> None:
-    """The files of a recording never exceed `--max-size`."""
+    """The files of a recording are never larger than `record --max-size`, here 8 MB."""
     limit = 8_000_000
     directory = tmp_path / "recordings"
     directory.mkdir()

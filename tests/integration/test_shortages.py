@@ -55,7 +55,7 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
 
 
 def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
-    """With `--require-recording`, no agent runs unrecorded if file descriptors are scarce."""
+    """With `record --require-recording`, no agent starts if file descriptors are scarce."""
     conversation = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 1
@@ -63,7 +63,7 @@ def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
-    """If file descriptors are scarce, the error about a missing agent still names the agent."""
+    """If file descriptors are scarce, the error of `record` still names a missing agent."""
     conversation = record(["/nowhere/agent"], wrapper=limited("-n 10"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 127

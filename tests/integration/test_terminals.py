@@ -216,7 +216,7 @@ def test_whoever_types_the_command_is_told_what_it_waits_for(
 
 @pytest.mark.parametrize("command", [["record"], ["try", "--prompt", "hello"], ["try", "--probe"]])
 def test_an_error_is_wrapped_between_words(command: list[str], tmp_path: Path) -> None:
-    """If an agent cannot be started, the reason is wrapped on a terminal of 80 columns."""
+    """On a terminal of 80 columns, `record` wraps the reason why it cannot start an agent."""
     argv = [sys.executable, "-m", "acp_proxy", *command, "--", "no-such-agent"]
     env = os.environ | {"ACP_PROXY_RECORDINGS": str(tmp_path), "COLUMNS": "80"}
     keys, screen = os.openpty()

@@ -194,7 +194,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """If a recorded `$/cancel_request` names no open request, the client may omit the message."""
+    """In a replay, a client may omit a recorded `$/cancel_request` that names no open request."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}

@@ -409,7 +409,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """If a recorded response belongs to no request, the client may leave the response out."""
+    """In a replay, a client may omit a recorded response that belongs to no request."""
     text = """
         1-2 handshake
         3 <- | Starting up...

@@ -106,7 +106,7 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Record, name: str) -> None:
-    """For a permission, `verify` compares a value such as `start_at: 5`, which is no time."""
+    """For a permission, `verify` compares a small number, even if its name sounds like a time."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):

@@ -100,7 +100,7 @@ def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
-    """The recorded lines of a stream add up to the bytes of the stream."""
+    """The frames that the indexer stores for a stream add up to the bytes of the stream."""
     with log_of(chunks, ends) as recorder, new_database() as connection:
         index(recorder, connection, [limit])
         for stream in (1, 2, 3):
@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """If a line is too large for memory, its recorded frame has all bytes."""
+    """If a line is too large for memory, the indexer stores its frame with all bytes."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 
@@ -188,7 +188,7 @@ class Flaky:
 def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
-    """If some commits to the database fail, each frame is still stored once."""
+    """If some commits to the database fail, the indexer still stores each frame once."""
     with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))

@@ -21,7 +21,7 @@ cases = st.builds(
 
 @given(texts, st.lists(cases, max_size=4))
 def test_a_suite_is_read_back(name: str, made: list[Case]) -> None:
-    """If a JUnit report is parsed as XML, it has each test case with its name and failure."""
+    """A JUnit report of acp-proxy is valid XML with the name and failure of each test case."""
     root = ET.fromstring(suite(name, made).encode())
     assert root.get("name") == visible(name)
     assert root.get("tests") == str(len(root)) == str(len(made))

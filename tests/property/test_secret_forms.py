@@ -122,7 +122,7 @@ def leaked(path: Path, secret: str) -> list[str]:
     [pytest.param(w, marks=pytest.mark.soak if w in (3, 20) else []) for w in WAYS],
 )
 def test_a_secret_is_stored_nowhere(tmp_path: Path, way: str | int) -> None:
-    """No eight successive characters of a secret are stored in a recording."""
+    """A recorder with masking stores no eight successive characters of a secret."""
     path = tmp_path / "x.db"
     with LogWriter(path, **{"redaction": "secrets", MARKER_KEY: KEY}) as recorder:
         for form in FORMS:

@@ -29,7 +29,7 @@ def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
 
 @given(steps)
 def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
-    """A test that is exported from a whole conversation replays without a divergence."""
+    """A test that `export --format pytest` makes of a recording replays without a divergence."""
     with reader_of(lines_of(words)) as reader:
         rehearsal = rehearse(reader)
         assert rehearsal.verdict == "clean", text(rehearsal)
@@ -37,7 +37,7 @@ def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
 
 @given(steps, st.integers(1, 5), st.integers(0, 2))
 def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) -> None:
-    """A test exported from any turns replays without a divergence."""
+    """A test that `export --format pytest` makes of any turns replays without a divergence."""
     with reader_of(lines_of(words)) as reader:
         chosen = [turn for turn in turns_of(reader) if first <= turn <= first + more]
         if not chosen:
@@ -58,7 +58,7 @@ def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) 
 
 @given(steps, st.integers(1, 5))
 def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) -> None:
-    """A test exported from some turns has a request and its response, or neither."""
+    """A test that `export --format pytest` makes of a turn has no half of an exchange."""
     with reader_of(lines_of(words)) as reader:
         if turn not in turns_of(reader):
             return
@@ -75,7 +75,7 @@ def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) 
 
 @given(steps)
 def test_exporting_all_turns_again_changes_nothing(words: list[tuple[str, int]]) -> None:
-    """If a test that was exported from all turns is exported again, its recording is the same."""
+    """`export --format pytest` of a test's own recording makes an equal recording."""
     with reader_of(lines_of(words)) as reader:
         if not turns_of(reader):
             return

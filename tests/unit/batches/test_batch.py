@@ -94,7 +94,7 @@ def test_what_cannot_be_sent_is_unreadable() -> None:
 
 
 def test_a_lost_job_says_why() -> None:
-    """If a worker process dies, the result of its recording has an error and the exit code 3."""
+    """If a worker of a batch dies, the result of its recording has an error and exit code 3."""
     (actual,) = run_batch(jobs(1), Promises(lambda _: OSError("no\nspace")))
     assert (actual.exit, actual.error) == (3, "OSError: no space")
 

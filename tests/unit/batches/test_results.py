@@ -166,7 +166,7 @@ def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """If a `--results` file has two verdicts on a recording, the later one counts."""
+    """If a file of `check --results` has two verdicts on a recording, the later one counts."""
     later = evolve(A, kind=VerdictKind.LOST)
     assert written(path, A, B, later) == ["a", "b"]
     with ResultsFile(path, BATCH) as file:

@@ -145,7 +145,7 @@ def test_nothing_is_claimed_if_everything_was_lost(
 def test_members_that_are_not_known_are_null(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If an imported log contains only messages, durations in JSON output are null."""
+    """If an imported log contains only messages, durations in the output of `--json` are null."""
     lost = TIMES if name == "list.json" else TIMES | SIZES  # its size is that of the file
     for line in output_of(EVERYTHING, name).splitlines():
         for member, value in members(json.loads(line)):
@@ -241,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """If an imported log has times in whole seconds, a duration under 1 s is printed as "<1 s"."""
+    """If an imported log has times in whole seconds, commands print 5 ms as "<1 s"."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name

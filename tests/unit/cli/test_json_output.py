@@ -85,7 +85,7 @@ def strings(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words))
 def test_json_is_safe_to_print(home: Path, command: list[str]) -> None:
-    """In JSON output, characters that could control a terminal are escaped."""
+    """With `--json`, commands escape characters that could control a terminal."""
     output = run(*command, "--json", home=home).stdout
     assert "needle" in output
     assert not RAW.search(output)

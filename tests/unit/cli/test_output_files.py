@@ -172,7 +172,7 @@ def test_only_the_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """If a report's path is a link by the time it is written, the link's target stays unchanged."""
+    """If the path of `--report` has become a link, the report is refused, and the target stays."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)

@@ -57,7 +57,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """If a `--rules` file cannot be read, the error says why."""
+    """If a file of `--rules` cannot be read, the error of `diff` or `verify` says why."""
     assert _read(None, None, None) == ComparisonRules()
     path = record_conversation(tmp_path / "a.db")
     for words in (("diff", path, path), ("report", path), ("replay", path), ("verify", path)):

@@ -104,9 +104,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert re.search(r"^  !  \(stderr\)  +1,201  1\.2 kB  █ +▁$", out, re.MULTILINE)
 
 
-def test_frames_without_times_take_no_time(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_frames_without_times_take_no_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If the frames of a text form have no times, `stats` prints the time in turns as `<1 µs`."""
     header, *lines = run(
         "inspect", "export", record_conversation(tmp_path / "x.db")

@@ -41,7 +41,7 @@ def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list
 
 
 def test_colours_end_where_a_cell_ends() -> None:
-    """In a printed table, the colour of a cell does not extend to the spaces beside the text."""
+    """In a table that a command prints, a cell's colour does not extend to the spaces beside it."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
     _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
@@ -91,7 +91,7 @@ def test_an_empty_column_is_left_out_on_a_terminal() -> None:
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """In a printed table, a text that is too long is cut at its end; a path, at its beginning."""
+    """If a command cuts cells of a table, it cuts a text at its end and a path at its beginning."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),

@@ -74,7 +74,7 @@ def test_a_part_can_be_a_database(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
-    """A recording made by the first version of acp-proxy can still be read and exported."""
+    """`show` and `export` still accept a recording of the first version of acp-proxy."""
     copy = tmp_path / "y.db"
     assert run("inspect", "show", OLD).exit_code == 0
     assert run("inspect", "export", OLD, "-o", copy).exit_code == 0
