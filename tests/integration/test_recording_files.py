@@ -263,7 +263,7 @@ def age(path: Path, days: float) -> None:
 def test_keep_deletes_old_recordings_at_the_start(
     fork_server: ForkServer, tmp_path: Path, keep: str
 ) -> None:
-    """`record --keep` deletes recordings that are too old."""
+    """When it starts, `record --keep` deletes recordings beyond the given age or total size."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     old, young = (

@@ -355,7 +355,7 @@ def test_invalid_lines_are_answered_and_reported(
 def test_bad_use_is_one_line_and_exit_code_2(
     acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
-    """`replay` refuses wrong arguments with an error and exit code 2."""
+    """`replay` refuses an unknown recording or `--timing soon` with an error and exit code 2."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False

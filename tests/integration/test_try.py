@@ -259,7 +259,7 @@ def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
 
 
 def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
-    """If the agent exits too early, `try` exits with 1, and `show` says that the agent ended."""
+    """If the agent exits before it answers, `try` exits with 1, and `show` reports the exit."""
     dying = [sys.executable, "-IS", "-c", "import sys; sys.stdin.readline(); sys.exit(7)"]
     assert trials.run("--prompt", "x", agent=dying)[0] == 1
     with RecordingReader(trials.recording) as reader:

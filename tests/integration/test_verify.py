@@ -115,7 +115,7 @@ def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Pat
 def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """If the agent has changed in one point, `verify` shows only this change."""
+    """If one title or stop reason of the agent has changed, `verify` shows only this change."""
     result = verify.here(name, [*CHANGED_AGENT, change])
     assert result.code == 1
     assert result.differences == [expected]
@@ -222,7 +222,7 @@ def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
-    """If an agent never stops writing, `verify` ends the agent and reports a stall."""
+    """If an agent never stops writing, `verify` ends it after `--timeout` and reports a stall."""
     result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=2")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
     assert "the run was not over after 2 s, the limit of --timeout" in result.stdout

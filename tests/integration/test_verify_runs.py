@@ -80,7 +80,7 @@ def test_a_model_that_words_its_answer_differently_is_clean(
 def test_an_agent_that_does_not_always_do_the_same_is_unstable(
     verify: Verifier, recorded: Path, tmp_path: Path, odd: str, place: str
 ) -> None:
-    """If an agent differs from run to run, `verify --runs` calls it unstable."""
+    """If an agent's permissions or stop reason vary by run, `verify --runs` calls it unstable."""
     result = verify.here(recorded, agent(tmp_path, odd), "--runs", "3")
     assert (result.code, result.report["verdict"]) == (1, "unstable")
     assert [run["run"] for run in result.report["unstable"]] == [2, 3]

@@ -50,7 +50,7 @@ def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
-    """If a client cancels early, a replay sends the frames recorded before the cancel at once."""
+    """If a client cancels before the recorded updates have come, a replay sends these at once."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))

@@ -265,7 +265,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
-    """`replay --lenient` continues after a message that differs."""
+    """If a prompt differs from the recorded one, `replay --lenient` refuses it and plays on."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}

@@ -265,7 +265,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """A replay answers in the recorded order if a late request comes within a second."""
+    """If two requests come in swapped order within a second, a replay answers as recorded."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -357,7 +357,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """If a client sends its messages too early, a replay still sends frames in order."""
+    """If a client sends its messages without waiting, a replay sends its frames in order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}

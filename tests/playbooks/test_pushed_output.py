@@ -84,7 +84,7 @@ def test_less_pushed_output_is_enough(record: Record, pieces: int) -> None:
 
 
 def test_late_output_is_answered(record: Record) -> None:
-    """A replay of the 1.0 draft also answers terminal output that is pushed late."""
+    """In the 1.0 draft, a replay answers terminal output even after the prompt is answered."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
     assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]

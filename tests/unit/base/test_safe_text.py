@@ -35,6 +35,6 @@ def test_nothing_commands_a_terminal(text: str) -> None:
 
 
 def test_a_long_line_is_cut() -> None:
-    """A recorded text that acp-proxy quotes is one line of limited length, without tabs."""
+    """Recorded text that acp-proxy quotes is one line of up to 2,000 characters, without tabs."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE
