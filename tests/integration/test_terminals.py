@@ -216,7 +216,7 @@ def test_whoever_types_the_command_is_told_what_it_waits_for(
 
 @pytest.mark.parametrize("command", [["record"], ["try", "--prompt", "hello"], ["try", "--probe"]])
 def test_an_error_is_wrapped_between_words(command: list[str], tmp_path: Path) -> None:
-    """On a terminal of 80 columns, `record` wraps the reason why it cannot start an agent."""
+    """If `record` or `try` cannot start an agent, the error is wrapped on an 80-column terminal."""
     argv = [sys.executable, "-m", "acp_proxy", *command, "--", "no-such-agent"]
     env = os.environ | {"ACP_PROXY_RECORDINGS": str(tmp_path), "COLUMNS": "80"}
     keys, screen = os.openpty()

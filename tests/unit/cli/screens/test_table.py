@@ -41,7 +41,7 @@ def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list
 
 
 def test_colours_end_where_a_cell_ends() -> None:
-    """In a table that a command prints, a cell's colour does not extend to the spaces beside it."""
+    """In a table that a command prints, a cell's colour covers its text but no spaces beside it."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
     _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
