@@ -111,5 +111,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """If halves of a character are in two chunks, the joined text has the whole character."""
+    """If halves of a character are in two chunks, acp-proxy joins them to the character."""
     assert mended(cut) == whole

@@ -36,7 +36,7 @@ def connection(transcript: str) -> Connection:
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
-    """A turn that the client has cancelled stays open until the agent ends it."""
+    """`Connection` keeps a turn that the client has cancelled open until the agent ends it."""
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
     turn = connection(prompt).turn_of("s")
     assert turn is not None
@@ -133,7 +133,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """An error response without an id belongs to no request."""
+    """`Connection` pairs an error response without an id with no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A blank, invalid or stderr line gets no labels, such as a session or a turn."""
+    """`Connection` gives a blank, invalid or stderr line no labels, such as a session or a turn."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -228,7 +228,7 @@ def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
 
 
 def test_a_cancelled_request() -> None:
-    """After `$/cancel_request`, an error response gives its request the outcome `cancelled`."""
+    """`Connection` notes the outcome `cancelled` if an error follows a `$/cancel_request`."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -247,7 +247,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """A `$/cancel_request` belongs to no exchange if no open request has the cancelled id."""
+    """`Connection` assigns a `$/cancel_request` to no exchange if no request has the id."""
     check("""
         -> #1 a
            a, exchange 1
@@ -274,7 +274,7 @@ def test_cancelling_nothing_belongs_to_nothing() -> None:
     ],
 )
 def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
-    """If a request is answered with the error code -32800, its outcome is `cancelled`."""
+    """`Connection` notes the outcome `cancelled` if a request gets the error code -32800."""
     conversation = check(
         f"""
         -> #1 a
@@ -291,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """The answer to `session/new` and its exchange are labelled with the new session."""
+    """`Connection` labels the answer to `session/new`, and its exchange, with the new session."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -500,7 +500,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """In ACP v2, a turn ends when the session is idle, even if the prompt is answered later."""
+    """In ACP v2, `Connection` ends a turn at the state `idle`, even before the prompt's answer."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -517,7 +517,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """In ACP v2, an error response to a prompt ends the prompt's turn."""
+    """In ACP v2, `Connection` ends a turn at an error response to its prompt."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -531,7 +531,7 @@ def test_v2_errors_end_the_turn() -> None:
 
 
 def test_v2_permissions_name_the_call_in_their_subject() -> None:
-    """In ACP v2, the tool call of a permission request is read from the member `subject`."""
+    """In ACP v2, `Connection` reads the tool call of a permission request in `subject`."""
     check(
         """
         <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
@@ -609,7 +609,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """If two sessions share a directory, a file request belongs to the one with an open turn."""
+    """`Connection` assigns a file request in a shared directory to the session in a turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -630,7 +630,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """The exchange of a `session/fork` is labelled with the new session."""
+    """`Connection` labels the exchange of a `session/fork` with the new session."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -728,7 +728,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
 
 
 def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
-    """If a recording lacks `initialize`, a later frame decides the dialect."""
+    """If a recording lacks `initialize`, `Connection` detects the dialect by a later frame."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 1
@@ -741,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """If only an answer to a prompt, without stop reason, shows the dialect, it is v2."""
+    """`Connection` detects v2 by a prompt's answer without stop reason, and ends no turn there."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -754,7 +754,7 @@ def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
-    """After `initialize` has decided the dialect, no later frame changes it."""
+    """After `initialize` has decided the dialect, no later frame makes `Connection` change it."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If a user has forced a dialect, it stays, although messages show another dialect."""
+    """`Connection` keeps a dialect that the user forced, even if messages show another one."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -787,7 +787,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """If a handshake has values of unexpected types, the connection's state can still be stored."""
+    """The state of `Connection` can be stored even if a handshake has values of odd types."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -808,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """A JSON-RPC batch has the labels that its messages share; each request gets its answer."""
+    """`Connection` labels a JSON-RPC batch with what its messages share, and pairs its requests."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

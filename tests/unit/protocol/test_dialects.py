@@ -97,7 +97,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """Before `initialize` is answered, the request's params decide the dialect."""
+    """Before `initialize` is answered, acp-proxy detects the dialect by the request's params."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected[0]) == dialect
     assert detected is None or detected[1]
@@ -128,7 +128,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     ],
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
-    """If the params of `initialize` show no dialect, the result decides."""
+    """If `initialize` only names version 1, acp-proxy detects the dialect by the answer."""
     detected = dialect_of_initialize(ONE, result)
     assert detected is not None
     assert detected[0] == dialect
@@ -150,14 +150,14 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
 def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
-    """If params and result of `initialize` show different dialects, the result decides."""
+    """If params and result of `initialize` show different dialects, acp-proxy trusts the result."""
     detected = dialect_of_initialize(params, result)
     assert (detected and detected[0]) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """The session updates `tool_call`, `plan` and `current_mode_update` show the dialect v1."""
+    """acp-proxy detects v1 by the updates `tool_call`, `plan` and `current_mode_update`."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -169,13 +169,13 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """Session updates that only ACP v2 has show that the dialect of a recording is v2."""
+    """acp-proxy detects v2 by session updates that only v2 has, such as `state_update`."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """A session update that v1 and v2 share does not show the dialect of a recording."""
+    """acp-proxy detects no dialect by a session update that v1 and v2 share."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -208,12 +208,12 @@ def test_updates_of_both(kind: str) -> None:
 def test_a_method_may_show_the_dialect(
     method: str, params: dict[str, Any], dialect: str | None
 ) -> None:
-    """A method that only one dialect has shows the dialect of a recording."""
+    """acp-proxy detects a dialect by a method or a param that only this dialect has."""
     assert dialect_from(method, **params) == dialect
 
 
 def test_an_answered_prompt() -> None:
-    """An answer to a prompt without a stop reason shows that the dialect is v2."""
+    """acp-proxy detects v2 if the answer to a prompt has no stop reason."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -223,7 +223,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, only its kind of update may show the dialect."""
+    """To detect a dialect by a huge line, acp-proxy uses only the line's kind of update."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -283,7 +283,7 @@ def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | 
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """If `initialize` looks like the 1.0 draft and later messages like v1, the dialect is v1."""
+    """If only `initialize` looks like the 1.0 draft, acp-proxy detects v1 by later messages."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -311,7 +311,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """The dialect is v2 only if both sides named version 2 in `initialize`."""
+    """acp-proxy detects v2 after an `initialize` only if both sides named version 2 in it."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))
@@ -324,7 +324,7 @@ def test_a_version_of_2_needs_both_sides() -> None:
 
 
 def test_a_refused_request_shows_nothing() -> None:
-    """A request whose method the agent does not know is not used to detect the dialect."""
+    """To detect a dialect, acp-proxy ignores a request whose method the agent does not know."""
     login = asked("auth/login", methodId="m")
     refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
     assert found_by(login) == (V2, "method auth/login")
@@ -353,7 +353,7 @@ def test_a_message_of_each_kind_votes_once() -> None:
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence for a dialect can be stored and read back between any two messages."""
+    """acp-proxy can store the evidence for a dialect, and read it back, after any message."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])
@@ -364,5 +364,5 @@ def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
 
 
 def test_an_initialize_without_an_id_shows_nothing() -> None:
-    """An `initialize` without an id is a notification, and does not decide the dialect."""
+    """To detect a dialect, acp-proxy ignores an `initialize` without an id."""
     assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None

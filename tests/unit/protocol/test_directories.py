@@ -84,5 +84,5 @@ def test_a_path_outside(path: object, root: str) -> None:
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """If no directories are given, every path counts as outside of them."""
+    """If no directories are given, acp-proxy counts every path as outside of them."""
     assert not is_within("/", [])

@@ -36,7 +36,7 @@ from tests.support.cases import each_case
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """Each request of an agent has an effect on the client; an unknown method counts as a write."""
+    """acp-proxy knows the effect of a request on the client; an unknown `fs/` method is a write."""
     assert effect_of(method, dialect) is effect
 
 

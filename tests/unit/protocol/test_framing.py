@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """If bytes that are read contain several lines, each line is found with its offset."""
+    """The indexer finds each line in the bytes of a chunk, with the line's offset in the log."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """If a line is read in several pieces, the offset of each piece is known."""
+    """If a line is spread over chunks, the indexer knows the offset of each piece."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []
@@ -30,7 +30,7 @@ def test_a_line_may_need_several_chunks() -> None:
 
 
 def test_the_end_leaves_a_line_without_a_newline() -> None:
-    """At the end of a stream, bytes without a newline are the last line."""
+    """At the end of a stream, the indexer takes bytes without a newline for the last line."""
     framer = LineFramer()
     assert framer.finish(5) is None
     assert list(framer.feed(b"ab\r", 10, 1)) == []
@@ -39,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """A carriage return or a Unicode line separator does not end a line."""
+    """The indexer ends no line at a carriage return or a Unicode line separator."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    r"""If `\r` and `\n` are read separately, both together are the end of one line."""
+    r"""If `\r` and `\n` are read separately, a replay or `try` takes both for the end of a line."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines and newlines into which a stream is cut are, joined, the bytes of the stream."""
+    """A replay or `try` cuts a stream into lines and newlines, and loses no byte."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

@@ -78,7 +78,7 @@ def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """A line that is not JSON has no JSON value, and `diff` compares the line as text."""
+    """acp-proxy reads no value in a line that is not JSON, and `diff` compares the line as text."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 

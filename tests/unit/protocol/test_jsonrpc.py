@@ -33,7 +33,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """If a tool call shows a terminal, the message is labelled with the terminal's id."""
+    """If a tool call shows a terminal, acp-proxy labels the message with the terminal's id."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -78,7 +78,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """The members of a line, such as `id`, decide if it is a request, a response or an error."""
+    """By the members of a line, acp-proxy decides if it is a request, a response or an error."""
     assert read(raw).kind is kind
 
 
@@ -224,7 +224,7 @@ def test_draft_fields() -> None:
 
 @each_case("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """If the session id or update kind of a message is not a string, it is not used as a label."""
+    """acp-proxy uses a session id or the kind of an update as a label only if it is a string."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -254,7 +254,7 @@ def test_escapes_are_decoded_in_labels() -> None:
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each item of a JSON-RPC batch is read as a message, and an invalid item as invalid."""
+    """acp-proxy reads each item of a JSON-RPC batch as a message, and an odd item as invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -268,12 +268,12 @@ def test_the_members_of_a_batch_are_read() -> None:
 
 
 def test_an_empty_batch_has_a_reason() -> None:
-    """An empty JSON-RPC batch is labelled with the reason why it is invalid."""
+    """acp-proxy labels an empty JSON-RPC batch with the reason why it is invalid."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 
 
 def test_a_batch_within_a_batch_is_invalid() -> None:
-    """A JSON-RPC batch within a JSON-RPC batch is read as an invalid message."""
+    """acp-proxy reads a JSON-RPC batch within a JSON-RPC batch as an invalid message."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")
 

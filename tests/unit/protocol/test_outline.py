@@ -73,7 +73,7 @@ def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """In a huge line, an `id` within the params is not taken for the id of the message."""
+    """In a huge line, acp-proxy does not take an `id` within the params for the message's id."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
@@ -88,7 +88,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """Ids at the end of a huge line are found even if the part that is read begins in an escape."""
+    """acp-proxy finds ids at the end of a huge line even if it begins to read within an escape."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'
@@ -98,14 +98,14 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A huge JSON-RPC batch is labelled as too large, and its messages are not read."""
+    """acp-proxy labels a huge JSON-RPC batch as too large, and does not read its messages."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A huge line is invalid, with a reason, if its first bytes do not look like a message."""
+    """acp-proxy labels a huge line as invalid if its first bytes do not look like a message."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 
@@ -123,5 +123,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """The beginning of a huge line is read in linear time, however deeply it is nested."""
+    """acp-proxy reads the beginning of a huge line in linear time, however deeply it is nested."""
     assert read_outline(head, head[-60_000:]).method == "x"

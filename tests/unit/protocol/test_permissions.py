@@ -54,7 +54,7 @@ def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """The chosen option of a permission has the kind that the request gave to this option."""
+    """acp-proxy finds the kind of the chosen permission option in the permission request."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -63,7 +63,7 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """A permission request whose options are not a list counts as one without options."""
+    """If the options of a permission request are not a list, acp-proxy reads no options."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
@@ -78,7 +78,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """A permission request without options and without a tool call is one of the 1.0 draft."""
+    """acp-proxy treats a permission request without options and tool call as a draft's request."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

@@ -39,17 +39,17 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """If session directories are nested, a path belongs to the session of the innermost one."""
+    """In the 1.0 draft, acp-proxy assigns a path to the session with the innermost directory."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """If a session's directory is `/`, requests about every path belong to the session."""
+    """In the 1.0 draft, acp-proxy assigns a path in no other directory to the session in `/`."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """In the 1.0 draft, a session that could not be opened has no directory."""
+    """In the 1.0 draft, acp-proxy ignores the directory of a session that was not opened."""
     sessions = SessionDirectories()
     sessions.request(1, {"workingDirectory": "/a"}, None)
     sessions.answer(1, None)

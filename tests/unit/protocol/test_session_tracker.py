@@ -55,13 +55,13 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """acp-proxy knows the mode of each session at any time."""
+    """`Connection` knows the mode of a session after each message that sets the mode."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
 
 def test_a_closed_session_stays_known() -> None:
-    """After `session/close`, the session is still known."""
+    """After `session/close`, `Connection` still knows the session."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -89,13 +89,13 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """The last status of each open tool call is known; a call that has ended is dropped."""
+    """`Connection` knows the last status of each open tool call, and lists no call that ended."""
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """At the end of a turn, its finished tool calls are forgotten, but not its open ones."""
+    """At the end of a turn, `Connection` forgets its finished tool calls, but not open ones."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -106,7 +106,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """The exit of a terminal's command is noted, and a released terminal is forgotten."""
+    """`Connection` notes the exit of a terminal's command, and forgets a released terminal."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -123,7 +123,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """If the answer to `terminal/output` has an exit status, the command has exited."""
+    """If the answer to `terminal/output` has an exit status, `Connection` notes the exit."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}
@@ -145,7 +145,7 @@ def test_the_number_of_unreleased_terminals_is_bounded() -> None:
 
 
 def test_the_state_of_a_session_leaves_its_mode() -> None:
-    """In ACP v2, a state update without a mode leaves the session's mode unchanged."""
+    """In ACP v2, `Connection` keeps the mode of a session at a state update without a mode."""
     opened = """
         -> #1 session/new {"cwd": "/p"}
         <- #1 result {"sessionId": "s"}
@@ -158,7 +158,7 @@ def test_the_state_of_a_session_leaves_its_mode() -> None:
 
 
 def test_open_requests_of_the_agent_are_known() -> None:
-    """Permission requests of the agent are known as open until they are answered."""
+    """`Connection` lists the agent's requests as open until they are answered."""
     machine = connection("""
         <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
         <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
@@ -169,7 +169,7 @@ def test_open_requests_of_the_agent_are_known() -> None:
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
-    """If a permission request announces a tool call without a status, the call is pending."""
+    """If a permission request announces a call without a status, `Connection` calls it pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
     with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
     without = asked % (1, '{"toolCallId": "d"}')
@@ -178,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """Tool calls are followed even if their updates name no session."""
+    """`Connection` follows tool calls even if their updates name no session."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

@@ -10,7 +10,7 @@ from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
 def test_a_later_message_replaces_its_members() -> None:
-    """A later message about a tool call replaces only the members that this message has."""
+    """For acp-proxy, a later message about a tool call replaces only the members that it has."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)
     call.take({"title": None, "status": "failed", "rawInput": {}}, 2)
@@ -24,7 +24,7 @@ def test_a_later_message_replaces_its_members() -> None:
 
 @pytest.mark.parametrize("status", [None, ""])
 def test_a_message_without_a_status_leaves_the_status(status: str | None) -> None:
-    """If a message about a tool call has no status, the call keeps its earlier status."""
+    """If a message about a tool call has no status, acp-proxy keeps the earlier status."""
     call = CallStatus()
     call.take_status("in_progress", 1)
     call.take_status(status, 2)
@@ -34,7 +34,7 @@ def test_a_message_without_a_status_leaves_the_status(status: str | None) -> Non
 
 @pytest.mark.parametrize(("null_clears", "left"), [(False, {"title": "t"}), (True, {})])
 def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, Any]) -> None:
-    """In ACP v2, an update that sets a member of a tool call to null removes the member."""
+    """Only in ACP v2, a null in a message about a tool call makes acp-proxy drop the member."""
     known = {"title": "t"}
     merge(known, {"title": None, "kind": None}, null_clears=null_clears)
     assert known == left
@@ -42,7 +42,7 @@ def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, An
 
 @pytest.mark.parametrize("known", [{}, {"content": None}, {"content": "text"}])
 def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
-    """A content chunk of a tool call is added to the end of the call's content."""
+    """acp-proxy adds a content chunk of a tool call to the end of the call's content."""
     for item in ("a", "b"):
         merge(known, {"content": item, "title": "t"}, "tool_call_content_chunk")
     assert known == {"content": ["a", "b"]}
