@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """If the dialect is set to v1, the answer to a prompt ends the turn; in v2 it does not."""
+    """With dialect v1, the indexer ends a turn at the prompt's answer; with v2, it does not."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:

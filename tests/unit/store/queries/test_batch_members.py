@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """Each message of a JSON-RPC batch in a recording is read with its own labels."""
+    """Commands read each message of a JSON-RPC batch with labels of its own."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -30,7 +30,7 @@ def test_each_message_has_its_own_labels() -> None:
 
 
 def test_two_prompts_of_one_batch_are_two_turns() -> None:
-    """Each prompt in a JSON-RPC batch begins a turn of its own."""
+    """`show` counts each prompt in a JSON-RPC batch as a turn of its own."""
     with recording((">", [prompt(1, "One"), prompt(2, "Two")])) as reader:
         (batch,) = reader.frames()
         assert [member["turn"] for member in members_of(batch, reader.query)] == [1, 2]
@@ -45,7 +45,7 @@ def test_the_first_prompt_may_be_in_a_batch() -> None:
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """An empty JSON-RPC batch has no messages, and a number in a batch is an invalid message."""
+    """Commands find no messages in an empty JSON-RPC batch, and call a number in it invalid."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []

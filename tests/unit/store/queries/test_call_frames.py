@@ -23,7 +23,7 @@ def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> No
 
 
 def test_a_terminal_is_found_without_a_look_at_all_others(tmp_path: Path) -> None:
-    """To find a terminal's frames takes no more steps if a recording has many terminals."""
+    """acp-proxy finds a terminal's frames as quickly among many terminals as among few."""
     few, many = (_steps_of_a_terminal(tmp_path / f"{n}.db", n) for n in (20, 200))
     assert many <= few + 100
 

@@ -31,7 +31,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """The exchanges of a recording are listed in the order of their requests."""
+    """The store lists the exchanges of a recording in the order of their requests."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """An exchange is open from the time of its request to the time of its answer."""
+    """The store counts an exchange as open from the time of its request to that of its answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -56,7 +56,7 @@ def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingR
 
 
 def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
-    """Of a recording, all events can be listed, or only events of some kinds."""
+    """The store can list all events of a recording, or only events of some kinds."""
     every = list(recorded_events.events(chat))
     assert [event.seq for event in every] == sorted(event.seq for event in every)
     assert {event.kind for event in recorded_events.events(chat, "start", "exit")} == {
@@ -69,7 +69,7 @@ def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
 
 
 def test_turns_are_counted(chat: RecordingReader) -> None:
-    """The turns of a recording can be listed and counted."""
+    """The store lists and counts the turns of a recording."""
     turns = exchanges.turns(chat)
     assert exchanges.turn_count(chat) == len(turns) == 1
     assert isinstance(turns[0], TurnRow)
@@ -82,7 +82,7 @@ def test_turns_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """Exchanges of a recording can be chosen by method, direction and outcome."""
+    """The store can list only exchanges of a method, a direction or an outcome."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]
@@ -92,7 +92,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """If a recording has two `initialize` requests, the answered one counts as its handshake."""
+    """Of two `initialize` requests, the store returns the answered one as the handshake."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))
@@ -104,7 +104,7 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
 
 
 def test_requests_to_the_client_are_counted_by_outcome(tmp_path: Path) -> None:
-    """The agent's requests of a method are counted by their outcome, such as failed or open."""
+    """The store counts the agent's requests of a method by outcome, such as failed or open."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(4):
             recorder.to_client(request(number, "fs/read_text_file"))

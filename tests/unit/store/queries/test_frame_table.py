@@ -126,7 +126,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @each_case("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A filter can be applied only to the frames after a given number."""
+    """The store can apply a filter to only the frames after a given number."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -208,13 +208,13 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The number of frames includes those that are not in the database yet."""
+    """The store also counts frames that are not in the database yet."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """If thousands of frames are read by number, none of them is lost."""
+    """The store can fetch thousands of frames by their numbers, and loses none."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -250,7 +250,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A range of frames can be read that is partly in the database and partly in the log."""
+    """The store can read a range of frames that is partly in the database and partly in the log."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -337,7 +337,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """When chunks are joined, those up to a given frame can be left separate."""
+    """When the store joins chunks, it can leave the chunks up to a given frame separate."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -347,7 +347,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """Consecutive chunks are joined to one item, up to a pause or another frame."""
+    """The store joins consecutive chunks to one item, up to a pause or another frame."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -365,7 +365,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """In v2, updates of a terminal are not joined as chunks are."""
+    """In v2, the store does not join updates of a terminal as it joins chunks."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -376,7 +376,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2, the update that ends a turn is not joined with chunks before it."""
+    """In v2, the store does not join the update that ends a turn with chunks before it."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -388,7 +388,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """Chunks with an event between them are not joined."""
+    """The store does not join chunks if an event is between them."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -401,7 +401,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @each_case("path", RECORDINGS, ids=lambda path: path.stem)
 @each_case("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """When chunks are joined, each frame is in exactly one item."""
+    """When the store joins chunks, each frame is in exactly one item."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))

@@ -24,7 +24,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_the_first_message_of_a_stream_is_found(tmp_path: Path) -> None:
-    """The first message of a stream is found even if other lines come before it."""
+    """The store finds the first message of a stream even if other lines come before it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"hello\n\n")  # 2, 3
         recorder.to_client(update("s", "agent_message_chunk", content=text("a")))  # 4
@@ -37,7 +37,7 @@ def test_the_first_message_of_a_stream_is_found(tmp_path: Path) -> None:
 
 
 def test_an_unknown_number_has_an_empty_answer(chat: RecordingReader) -> None:
-    """If no frame has a given number, queries for its frame return nothing."""
+    """If no frame has a given number, the store's queries about the frame return nothing."""
     assert frames.start_of_line(chat, 999, 10) is None
     assert exchanges.turn_of(chat, 999) is None
     assert frames.parse_error_of(chat, 999) is None

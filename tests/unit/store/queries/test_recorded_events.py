@@ -64,7 +64,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """The order of recorded events shows if an agent ended by itself or was stopped."""
+    """`replay` sees by the order of recorded events if an agent ended by itself or was stopped."""
     assert ended_by_itself_at(rows(*events)) == at
 
 

@@ -103,7 +103,7 @@ def test_the_views_list_the_words_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("path", [*RECORDINGS, *weighted_captures()])
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """The SQL views contain the same tool calls as the output of `stats`."""
+    """The SQL views contain the same tool calls, permissions and messages as `stats` and `show`."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
