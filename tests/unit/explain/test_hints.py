@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """If a running recording gets a second tool call of one id, both are told apart."""
+    """If a running recording reuses a tool call id, acp-proxy assigns frames to the right call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:

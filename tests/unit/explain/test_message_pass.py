@@ -95,7 +95,7 @@ def test_a_batch_is_taken_apart() -> None:
 
 
 def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
-    """The history of a loaded session ends at the answer to `session/load`."""
+    """For commands, the history of a loaded session ends at the answer to `session/load`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/load", sessionId="s"))
         recorder.to_agent(request(2, "session/resume", sessionId="s"))
@@ -108,7 +108,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """Updates of the forked session between `session/fork` and its answer are history."""
+    """For commands, updates of a session between its `session/fork` and the answer are history."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

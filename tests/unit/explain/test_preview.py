@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The text of a prompt names an audio block by its type and size in brackets."""
+    """`log` and `list` show a prompt as its text, and an audio block as type and size."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -121,12 +121,12 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """In the 1.0 draft, the preview of a granted permission names its scope, such as `always`."""
+    """In the 1.0 draft, `log` shows the scope of a granted permission, such as `always`."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
 def test_file_and_terminal_requests_are_described() -> None:
-    """The preview of a file request has its path, and that of a terminal request its command."""
+    """The preview in `log` of a file request has its path; of a terminal request, its command."""
     read, write = "fs/read_text_file", "fs/write_text_file"
     assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
     assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
@@ -160,7 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """The preview of `initialize` names the capabilities that are enabled."""
+    """The preview of `initialize` in `log` names the capabilities that are enabled."""
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"
@@ -184,7 +184,7 @@ def test_an_error_is_its_code_and_message() -> None:
 
 
 def test_an_empty_result_is_ok() -> None:
-    """The preview of an empty result is the word `ok`."""
+    """The preview of an empty result in `log` is the word `ok`."""
     for result in (None, {}, {"_meta": {"a": 1}}):
         raw = json.dumps({"id": 1, "result": result}).encode()
         for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
@@ -239,7 +239,7 @@ def test_what_a_strict_decoder_refuses_is_described() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
 def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
-    """The preview of a frame of up to 8 MB describes all of the frame."""
+    """The preview of a frame of up to 8 MB in `log` describes all of the frame."""
     block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
     prompt = [{"type": "text", "text": "See"}, block]
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
@@ -254,7 +254,7 @@ def test_a_huge_frame_is_described_by_its_beginning() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """If a frame was cut off, its preview shows the part before the cut."""
+    """If a frame was cut off, its preview in `log` shows the part before the cut."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 
@@ -299,7 +299,7 @@ def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
 
 
 def test_any_depth_is_shown() -> None:
-    """If a prompt is nested about a thousand levels deep, its preview raises no error."""
+    """If a prompt is nested about a thousand levels deep, `log` previews it without an error."""
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")

@@ -134,12 +134,12 @@ def said(method: str, *kinds: str) -> list[Case]:
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """The previews of all example messages equal the reviewed previews in tests/data."""
+    """The previews in `log` of all example messages equal the reviewed previews in tests/data."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_each_example_has_a_preview_of_its_own() -> None:
-    """Each example in ACP's documents has a preview in words."""
+    """`log` describes each example in ACP's documents in words, and prints no JSON."""
     for case in CASES:
         shown = case.preview
         assert shown.strip(), case.source
@@ -178,20 +178,20 @@ def test_the_tables_have_an_example_for_each_line() -> None:
 
 @each_case("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
 def test_a_request_and_its_answer_are_described(method: str) -> None:
-    """Every request of the protocol has a preview in words."""
+    """`log` describes every request of the protocol, and its answer, in words."""
     assert said(method, "request")
     assert said(method, "response")
 
 
 @each_case("method", NOTIFICATIONS)
 def test_a_notification_is_described(method: str) -> None:
-    """Every notification of the protocol has a preview in words."""
+    """`log` describes every notification of the protocol in words."""
     assert said(method, "notification")
 
 
 @pytest.mark.parametrize("method", CHAINS)
 def test_a_wrapped_message_is_described(method: str) -> None:
-    """If a message is wrapped for a chain of proxies, the preview is made of the inner message."""
+    """If a message is wrapped for a chain of proxies, `log` describes the inner message."""
     assert said(method, "request", "notification")
 
 
@@ -229,7 +229,7 @@ def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
 
 
 def test_real_agents_have_previews_of_their_own() -> None:
-    """The messages of all recorded agents have previews in words."""
+    """`log` describes every message of the recorded agents in words."""
     for path in captures.all_captures():
         capture = captures.load(path)
         lines = [

@@ -92,7 +92,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """If `--max` shortens a sequence diagram, the last note counts the frames that are left out."""
+    """If `export --format mermaid --max` leaves frames out, the last note counts them."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -121,7 +121,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """`export --format mermaid` draws a message that a fault made up as sent by acp-proxy."""
+    """`export --format mermaid` draws a frame that a fault changed as received and as delivered."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]

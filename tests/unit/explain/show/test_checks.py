@@ -365,7 +365,7 @@ def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
 
 
 def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
-    """`show` counts a tool call only once, even if the call has several updates."""
+    """`show` counts each tool call once, by its last status, however many updates it has."""
     prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
@@ -421,7 +421,7 @@ def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
 
 
 def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
-    """`show` says whether a session is new, loaded or resumed."""
+    """`show` lists each session with its directory, and whether it is new or loaded."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
     recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))

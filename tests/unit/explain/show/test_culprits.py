@@ -269,7 +269,7 @@ def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
 
 
 def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
-    """If a tool call hangs, `show` quotes the last line of stderr."""
+    """If a tool call hangs until its turn is cancelled, `show` quotes the last line of stderr."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -373,7 +373,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """If a client does not answer `terminal/wait_for_exit`, `show` blames the client."""
+    """If `terminal/release` leaves `terminal/wait_for_exit` open, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))

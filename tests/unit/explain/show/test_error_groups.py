@@ -184,7 +184,7 @@ def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
 
 
 def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
-    """If a login of the 1.0 draft is refused, `show` reports a problem."""
+    """In the 1.0 draft, `show` reports a refused login and a turn with the stop reason `error`."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})

@@ -28,7 +28,7 @@ def line_of(watch: WaitWatch, reader: RecordingReader) -> str:
 
 
 def test_a_wait_lasts_until_its_answer(tmp_path: Path) -> None:
-    """A silent agent is waited for until it asks a person, and then the person; then nobody is."""
+    """The line of `log --follow` names who must act: a silent agent, then a person, then nobody."""
     with hanging_chat(tmp_path / "x.db") as chat, RecordingReader(tmp_path / "x.db") as reader:
         watch = WaitWatch(reader)
         assert line_of(watch, reader).startswith("agent silent ")
@@ -44,7 +44,7 @@ def test_a_wait_lasts_until_its_answer(tmp_path: Path) -> None:
 
 
 def test_the_line_ticks_without_new_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The duration in a watch's line grows although no row comes."""
+    """The line of `log --follow` counts how long an agent is silent, even if no frame comes."""
     now_ns = time.monotonic_ns()
     with hanging_chat(tmp_path / "x.db"), RecordingReader(tmp_path / "x.db") as reader:
         watch = WaitWatch(reader)
@@ -58,7 +58,7 @@ def test_the_line_ticks_without_new_rows(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_finished_recording_has_no_waits(tmp_path: Path) -> None:
-    """Nobody is waited for in a recording that has ended, and its line is empty."""
+    """For a recording that has ended, the line of `log --follow` is empty: nobody must act."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         watch = WaitWatch(reader)
         assert (watch.waits(), watch.elapsed_ns(), watch.line([])) == ([], 0, "")

@@ -71,7 +71,7 @@ def _call(status: str, **more: Any) -> bytes:
 
 
 def test_a_call_is_shown_when_it_has_ended() -> None:
-    """When a running tool call appears in `try`, it is shown by its title."""
+    """`try` prints the entry of a tool call only when the call or its turn has ended."""
     entries = LiveEntries()
     assert not [*entries.take(Direction.TO_CLIENT, _call("pending", title="Read a.txt"))]
     assert entries.running == ["Read a.txt"]

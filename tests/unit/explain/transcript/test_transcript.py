@@ -176,7 +176,7 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
 
 
 def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
-    """In a transcript, each of two parallel tool calls has its own entry."""
+    """A transcript has an entry for each of two parallel tool calls, with title and status."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -311,7 +311,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """A transcript marks a file request without an answer as failed."""
+    """A transcript shows the text of a file request, and marks an unanswered request as failed."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -492,7 +492,7 @@ def test_the_raw_output_stands_beside_the_content_in_full() -> None:
 
 
 def test_what_is_not_acp_is_shown() -> None:
-    """A transcript shows a response that answers no request."""
+    """A transcript also shows a line outside of ACP, such as a response to no known request."""
     conversation = Talk()
     conversation.to_client(result(99, a=1))
     entry = only(conversation)
