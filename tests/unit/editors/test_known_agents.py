@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """If nobody has checked a known agent's package, `@NAME` does not run the package."""
+    """For an agent with an unchecked package, `@NAME` fails and prints the command to type."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
@@ -199,7 +199,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """`record` reads the table of known agents only if the command begins with `@`."""
+    """`record` replaces `@NAME` only as the first word, and loads the table of agents only then."""
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)

@@ -66,7 +66,7 @@ class Interruption:
 def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
-    """If `setup` is interrupted, a client's settings are either unchanged or complete."""
+    """If `setup` is interrupted, settings are unchanged or complete, and can be taken back."""
     result = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"

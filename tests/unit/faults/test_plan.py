@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_limits() -> None:
-    """If a recording's fault plan is too large or too deeply nested, it counts as without rules."""
+    """`show` ignores the fault plan of a recording if it is too large or too deeply nested."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

@@ -53,10 +53,10 @@ from tests.support.cases import each_case
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
-    """The name of an agent leaves out runners in its command, such as `npx` and `docker run`."""
+    """acp-proxy names an agent without runners in its command, such as `npx` and `docker run`."""
     assert agent_name(shlex.split(command)) == agent
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """An agent has a name even if its command names a runner many times."""
+    """acp-proxy finds a name for an agent even if its command names a runner many times."""
     assert agent_name(["env"] * 99) == "env"

@@ -39,7 +39,7 @@ def test_a_new_note_replaces_the_note_at_its_row() -> None:
 
 
 def test_rows_with_notes_are_counted() -> None:
-    """The summary of a note counts the notes on frames, and lists these frames."""
+    """`list` and `show` print how many frames have notes, and the numbers of these frames."""
     assert note_in_words(None) == ""
     assert note_in_words("it hangs") == "it hangs"
     assert note_in_words("#42 so") == "1 note at #42"

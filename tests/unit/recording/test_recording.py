@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function that declares a needed fact is not called for an import that lacks the fact."""
+    """A function with `@needs` returns its value `unknown` if an import lacks a needed fact."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:

@@ -184,7 +184,7 @@ async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nurse
 
 
 async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In `try`, an agent can create, read, kill and release a terminal; it is unknown then."""
+    """In `try`, an agent can create, read, kill and release a terminal; then its id is unknown."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", command="echo", args=["hi"], cwd=str(tmp_path))
     exited = await client.ask("terminal/wait_for_exit", **created)

@@ -177,7 +177,7 @@ async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path)
 async def test_facts_about_a_silent_agent_are_renewed(
     window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While an agent is silent, its page gets the facts again; the verdict leaves the wait out.
+    """While an agent is silent, `web` sends the facts again; the verdict leaves the wait out.
 
     The page shows the wait with a clock, which the words of a verdict do not have.
     """

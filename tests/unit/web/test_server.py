@@ -70,7 +70,7 @@ async def test_an_answer_that_is_broken_off_prints_nothing(
 
 
 async def test_the_list_ends_with_its_page(window: Window) -> None:
-    """The list of recordings is sent until the page is closed, with the headers of all answers."""
+    """`web` sends its list, with the headers of all answers, until the list's page is closed."""
     async with window.stream("/api/recordings") as stream:
         (entry,) = (await stream.line())["recordings"]
         assert entry["name"] == "x.db"

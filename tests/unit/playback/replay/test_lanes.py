@@ -23,6 +23,6 @@ def test_a_lane_remembers_a_limited_number_of_messages() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """A replay counts a gap from the latest message before it, both live and in the recording."""
+    """A replay counts the gap before a frame from the latest message, live and in the recording."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

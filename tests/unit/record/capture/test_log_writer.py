@@ -104,7 +104,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If no capture log can be created, everything that would be logged is discarded."""
+    """If no capture log can be created, the recorder discards what it would log."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})

@@ -123,7 +123,7 @@ def test_a_slow_reader_holds_the_writer_back(
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """If a stream with faults is shut, its waiting bytes are discarded and counted."""
+    """If a recorder shuts a stream with faults, it discards and counts the waiting bytes."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
