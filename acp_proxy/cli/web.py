@@ -33,7 +33,8 @@ from acp_proxy.web.access import (
 _GARBAGE = 10_000, 10, 10
 """The thresholds of the garbage collector. (Most other commands end before it would run.)"""
 _SWITCH_S = 0.0005
-"""How long a thread that reads facts may keep other threads from reading rows, in seconds."""
+"""How long a thread that reads facts about a recording may block threads that read rows, in
+seconds."""
 _PATIENCE_S = 1.0
 """How long another window may take to answer, in seconds."""
 
@@ -53,8 +54,8 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
     only reads the files, so it does not slow a recorder down, and the recorder does not need it.
 
     Without REC, the window begins with the recording that runs in the current directory, or else
-    with the newest running one, or else with the list of all. With DIR, it shows the recordings of
-    another directory.
+    with the newest recording that runs, or else with the list of recordings. With DIR, it shows the
+    recordings of another directory.
 
     The window is served on this machine only, and opens only with the token in its URL. Port and
     token are kept for 30 days, so that a tab or a bookmark works again after a restart. Ctrl-C ends
@@ -93,7 +94,7 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
 
 
 def _shown(rec: str | None) -> tuple[Path, Path | None]:
-    """Returns the directory to show, and the recording to begin with; None for the list."""
+    """Returns the directory to show, and the first recording to show; None to show the list."""
     if rec is None:
         directory = recordings().resolve()
         latest = latest_running(directory, working_directory())

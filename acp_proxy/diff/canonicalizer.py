@@ -1,4 +1,4 @@
-"""Splits a message into a template and the values that placeholders replace in it.
+"""Splits a message into its template and the values that placeholders replace.
 
 The template of a message is the message without the data that differs between any two runs: times
 are left out, and placeholders replace ids and directories. Two messages are equal if their
@@ -224,7 +224,7 @@ class Walk:
                 value[key] = self._inner(inner, below)
 
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
-        """Returns the layout for all objects at a place that have the keys of this object.
+        """Returns the layout for objects with the same place and the same keys as this object.
 
         The result is None if a key may contain a value, such as a path.
         """
@@ -280,8 +280,8 @@ class Walk:
     def _cut(self, text: str) -> str:
         """Replaces the first directory in a text by its name, and removes all text after the name.
 
-        Agents cut session titles at a fixed length, so the length of a directory changes where a
-        title ends.
+        Agents cut session titles at a fixed length, so a long directory in a title makes the
+        title end earlier.
         """
         cut = self._values.cut_in(text)
         if cut is None:

@@ -131,7 +131,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs the responses of A and B to the same request if their sequences differ.
+    """Pairs the responses of A and B to one request if they are in different sequences.
 
     Args:
         sequences: all sequences. Paired responses are removed from them.
@@ -139,7 +139,7 @@ def changed_responses(
         side_b: the items of B.
 
     Returns:
-        The pairs. Each is a sequence of its own with one changed response.
+        A sequence for each pair, in which the pair is the only change.
     """
     left_b: dict[tuple[str, str, CommonIndex], tuple[SequenceDiff, ItemIndex]] = {}
     for sequence in sequences:

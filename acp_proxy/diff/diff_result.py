@@ -159,8 +159,8 @@ class DiffSequence:
     apart: str | None
     """The kind of the messages, if their position is ignored; otherwise None."""
     steps: Iterator[Iterator[int] | DiffEntry]
-    """The differences in order. An iterator between two differences yields, for each equal message,
-    the number of its first frame in A."""
+    """The differences in order. Equal messages before, between or after them become an iterator,
+    which yields, for each message, the number of its first frame in A."""
 
 
 @frozen
@@ -198,7 +198,7 @@ class Side:
 
 @frozen
 class Counts:
-    """The number of differences of each kind. In handshake and ending, each place counts as one."""
+    """The number of differences of each kind. Each place in handshake and ending counts once."""
 
     handshake: int = 0
     only_a: int = 0

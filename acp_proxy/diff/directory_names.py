@@ -23,7 +23,8 @@ _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that, on macOS, are links to directories below `/private`."""
 _LEAST_CUT = 4
-"""If a text was cut, at least this many characters at its end must be the start of a directory."""
+"""At the end of a cut text, the start of a directory counts if it has at least this many
+characters."""
 
 
 def is_relative(path: str) -> bool:

@@ -356,7 +356,7 @@ def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[ran
 
 
 def _name(item: Any, otherwise: int) -> Hashable:
-    """Returns the value that identifies an item of a list, or else ``otherwise``."""
+    """Returns the value that identifies an item of a list; without one, returns ``otherwise``."""
     if isinstance(item, dict):
         for key in _NAMES:
             if isinstance(item.get(key), str):

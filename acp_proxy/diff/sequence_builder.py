@@ -83,7 +83,7 @@ class _OpenText:
     def _settle(self) -> None:
         """Replaces the beginning of a long text by templates of parts, to save memory.
 
-        Where the parts end does not depend on the chunks of the text.
+        The ends of the parts do not depend on how the text was split into chunks.
         """
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:

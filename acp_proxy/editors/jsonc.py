@@ -49,7 +49,7 @@ class JsonNode:
         return isinstance(self.value, dict)
 
     def member(self, name: str) -> JsonMember | None:
-        """Returns the last member with a name, or None if there is none."""
+        """Returns the last member with the given name; None if no member has this name."""
         return next((member for member in reversed(self.members) if member.name == name), None)
 
 

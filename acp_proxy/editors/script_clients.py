@@ -131,7 +131,7 @@ class NeovimPlugin(ScriptClient):
         return files or [directory / "init.lua"]
 
     def place(self, path: Path) -> str:
-        """Returns a phrase that names the call with the settings of the plugin.
+        """Returns a phrase that names the call of ``setup``, which contains the settings.
 
         Args:
             path: the file that contains the call.
@@ -272,7 +272,7 @@ class AgentShell(ScriptClient):
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns Emacs Lisp that sets the variables for each agent.
 
-        An agent without variables in agent-shell becomes a comment.
+        If agent-shell has no variables for an agent, the agent becomes a comment.
 
         Raises:
             BadSettings: agent-shell has variables for none of the agents.

@@ -109,13 +109,13 @@ def document(data: bytes) -> dict[str, Any]:
     """
     root = parse(decode(data))
     if root is not None and not root.is_object:
-        raise BadSettings("expected a JSON object, the form of settings")
+        raise BadSettings("expected settings in the form of a JSON object")
     return {} if root is None else root.value
 
 
 def _section(root: JsonNode, section: str) -> JsonNode | None:
     if not root.is_object:
-        raise BadSettings("expected a JSON object, the form of settings")
+        raise BadSettings("expected settings in the form of a JSON object")
     members = [member for member in root.members if member.name == section]
     if len(members) > 1:
         raise BadSettings(f"expected {section!r} once, got it {len(members)} times")

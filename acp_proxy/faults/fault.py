@@ -42,7 +42,7 @@ class Delivery(NamedTuple):
             goes out.
         until_cancel: whether the delivery, a reply, waits until its request or turn is cancelled.
         may_be_overtaken: whether later frames may go out before the delivery.
-        is_injected: whether the delivery is a copy of the received frame or a made-up line.
+        is_injected: False for the received frame; True for a copy of it, or for a made-up line.
         is_made_up: whether the delivery is a made-up line, which later rules do not change.
         by: the rule that injected the delivery; set by the engine.
     """
@@ -152,7 +152,7 @@ class ScheduledWrite(NamedTuple):
     Attributes:
         due: when to write the bytes, in monotonic nanoseconds.
         frame: the number of the frame that the bytes come from, counted from 1 as received.
-        is_injected: whether the bytes are a made-up line or a copy of the frame.
+        is_injected: False for the frame itself; True for a copy of it, or for a made-up line.
         is_joinable: whether the bytes are a frame without faults, which may be written together
             with other such frames.
     """

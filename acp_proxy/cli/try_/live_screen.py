@@ -93,7 +93,7 @@ class LiveScreen(TrialScreen):
             self._show(items)
 
     def _show(self, items: Sequence[TranscriptEntry | SaidText]) -> None:
-        """Prints entries and texts, and then the user's input prompt again, if there is one."""
+        """Prints entries and texts. While the user is asked, prints the input prompt again."""
         self._display.clear()
         for item in items:
             if isinstance(item, SaidText):

@@ -284,7 +284,7 @@ def _is_failing(probe: ProbeResult) -> bool:
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
-    """Returns the frame numbers of a recording. The key is a stream and a line number.
+    """Returns the frame numbers of a recording, by stream and line number.
 
     Lines are numbered within their stream, from 1. The result is empty if there is no recording.
     """

@@ -60,7 +60,7 @@ class _Program:
 
     path: str | None
     is_certain: bool
-    """False if the client may have a different PATH, so that it may not find the program."""
+    """False if the client may have a different PATH, and so might not find the program."""
 
 
 class _Entry:
@@ -204,7 +204,7 @@ class _Entry:
             yield from self._interpreter(lookup.path)
 
     def _interpreter(self, path: str) -> Iterator[CheckResult]:
-        """Yields a warning if ``env`` may not find the interpreter of a script."""
+        """Yields a warning if ``env`` might not find the interpreter of a script."""
         interpreter = self._context.machine.interpreter_of(path)
         if interpreter is None:
             return
@@ -293,7 +293,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
-    """Yields warnings if PATH leads to another ``acp-proxy``, or if an editor may not find any."""
+    """Yields warnings if PATH leads to another ``acp-proxy``, or if an editor might find none."""
     machine = context.machine
     first = machine.find("acp-proxy")
     if first is not None and not is_same(Path(first), script):
