@@ -100,7 +100,7 @@ class CallSpans:
         return title if title_seq <= seq else ""
 
     def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
-        """Returns the calls with an id, and the number (from 1) of the call in a frame."""
+        """Returns the calls with the given id, and which of them (from 1) a frame belongs to."""
         key = (session, tool_call)
         calls = self._by_key.get(key)
         if calls is None or seq > calls.upto:

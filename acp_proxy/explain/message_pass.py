@@ -238,7 +238,7 @@ def opened_before(recording: Recording) -> int:
 
     Returns:
         The number of the last such answer in the recording. It is 0 if there is no such answer, or
-        if the log also lacks the request of an answer to a prompt.
+        if the log also lacks a prompt but contains the answer to this prompt.
     """
     if recording.origin is None:
         return 0

@@ -220,7 +220,7 @@ class ActionLog(Listener):
                 _apply_exit(ended, said)
 
     def _call(self, run: FrameRun, change: Transition, call: str, said: Statement) -> Action | None:
-        """Returns the action of a tool call, which the first message about the call creates."""
+        """Returns the action of a tool call; the first message about the call creates it."""
         action = self._calls.get((change.session, call))
         if action is None or change.begins_call:
             action = self._begin(run, change, said.kind or ActionKind.OTHER)

@@ -172,7 +172,7 @@ def _done_for_another(action: Action) -> str:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the command or the paths that the permission request for an action does not name.
+    """Returns the part of an action that its permission request does not name: command or paths.
 
     The text is empty if the request names everything, or contains neither a command nor a path.
     """

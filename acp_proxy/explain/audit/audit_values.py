@@ -188,8 +188,8 @@ class Action:
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request of the turn for another action with the same file or command;
-    None without such a request."""
+    """The latest earlier permission request of the turn for another action with the same file or
+    command; None without such a request."""
     instead_of: "Action | None" = field(init=False, default=None)
     """The only action of the same kind in the turn that was permitted but not done; None if there
     are several such actions or no such action."""
@@ -208,7 +208,10 @@ class Action:
 
     @property
     def done_paths(self) -> list[AuditedPath]:
-        """The paths of the action. Paths that are only in failed requests are left out."""
+        """The paths of the action, without paths that are only in failed requests.
+
+        If the action certainly did not happen, all paths are kept.
+        """
         reached, failed = set[str](), set[str]()
         for request in self.requests:
             is_done = request.outcome in ("result", "unanswered")

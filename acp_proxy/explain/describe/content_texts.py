@@ -2,7 +2,7 @@
 
 A prompt or a message contains an array of blocks, such as texts and images. A tool call contains an
 array of wrapped blocks, diffs and terminals. In the 1.0 draft, media are under ``source``, the
-members of a resource are in its block, and terminals contain their output.
+members of a resource are directly in its content block, and terminals contain their output.
 
 A diff has three forms: the old and the new text of a file (v1), changes with a patch (v2), or hunks
 (the 1.0 draft).

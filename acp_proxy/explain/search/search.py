@@ -108,7 +108,10 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns those hits that no hit found later can precede."""
+        """Removes and returns the first hits, as far as no hit found later can precede them.
+
+        If more than `REMEMBERED` hits wait, the first of them are returned in any case.
+        """
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):

@@ -18,8 +18,8 @@ ESCAPE = re.compile(r'\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa
 _NAME = re.compile(
     r'"(?:jsonrpc|method|sessionUpdate|type)" *: *"[a-z0-9_/.]*"'  # what the protocol fixes
     r'|"([^"\\]*(?:\\.[^"\\]*)*)"( *:)?', re.DOTALL)  # fmt: skip
-"""Matches a member whose value is a name of the protocol, such as a method; the name of any other
-member; or a string."""
+"""Matches a member whose value the protocol fixes, such as ``"method": "session/prompt"``, or the
+name of any other member, or a string value."""
 _LIKE_A_NAME = re.compile(r'["/_]|[a-z][A-Z]')
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NO_ASSERTION = re.compile(r"\\[^AZ]"), re.compile(r"\[\^?[^\]]*\]?")
@@ -164,7 +164,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a pattern has the same matches in lower-case ASCII text if case is ignored."""
+    """Whether ignoring case does not change what a pattern matches in lower-case ASCII text."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

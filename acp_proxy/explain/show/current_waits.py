@@ -20,7 +20,7 @@ from acp_proxy.explain.waits import (
 from acp_proxy.protocol.dialects import PROMPT
 
 CALL_NS = 600 * 10**9
-"""While a tool call runs, a silence of the agent of this length is too long."""
+"""While a tool call runs, the agent hangs if it is silent for this long."""
 
 
 @frozen
@@ -56,7 +56,7 @@ class LiveWait:
     """Who has to act: person, program, client or agent."""
     words: WaitWords
     limit_ns: int | None
-    """The length from which on the wait is a hang; None if it never is."""
+    """A wait of at least this length is a hang; None if the wait is never a hang."""
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:

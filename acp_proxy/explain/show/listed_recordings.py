@@ -64,10 +64,10 @@ def agent_of(recording: Recording) -> str:
 
 
 def made_note(entry: ListedRecording, recording: Recording) -> str:
-    """Returns the note of a recording, or else the command that made it for its own use.
+    """Returns a recording's note, or else which command of acp-proxy recorded for its own use.
 
     Args:
         entry: the entry of the recording.
-        recording: the recording, which the entry can lack.
+        recording: the recording itself, since `entry.recording` may be None.
     """
     return note_in_words(recording.note) or (f"by {entry.made_by}" if entry.made_by else "")

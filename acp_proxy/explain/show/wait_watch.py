@@ -38,7 +38,7 @@ class WaitWatch:
         return finished(self._reader, self._messages, now_ns, is_over=False)
 
     def waits(self) -> list[LiveWait]:
-        """Returns the waits of this moment, the wait to show first at the beginning."""
+        """Returns the waits of this moment, in the order in which they are shown."""
         return live_waits(self.context(time.monotonic_ns())) if self._reader.live else []
 
     def elapsed_ns(self) -> int:

@@ -206,7 +206,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     Args:
         reader: the recording of the turn.
         turn: the turn whose steps are returned.
-        most: the largest number of steps: the longest steps are kept. None for all steps.
+        most: the largest number of steps; see `Waterfalls`. None for all steps.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))
     rows = filter(None, [turn_of(reader, turn.id)])
@@ -217,7 +217,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """Returns the earliest turn that overlaps a given turn: reading must begin at its prompt.
+    """Returns the turn to begin reading with: the earliest turn that overlaps a given turn.
 
     Returns None if reading must begin at the start of the recording.
     """

@@ -45,7 +45,7 @@ _STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 @lru_cache
 def waiting_part(method: str | None) -> Part:
-    """Returns the part of a turn's time that counts while a request to the client is open."""
+    """Returns the part to which a turn's time belongs while a request to the client is open."""
     match answering_party("to-client", method):
         case Party.PERSON:
             return Part.PERSON

@@ -110,8 +110,8 @@ class Waterfalls(Listener):
         messages: the pass over the recording.
         turns: the turns that are laid out.
         end_ns: the time that counts as the end of open turns.
-        most: the largest number of steps of a turn, besides the prompt and the end. Failed steps
-            and longer steps are kept. None for all steps.
+        most: the largest number of steps of a turn, besides the prompt and the end: the failed
+            steps first, and then the longest steps. None for all steps.
     """
 
     def __init__(
