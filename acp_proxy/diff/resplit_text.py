@@ -102,8 +102,9 @@ def empty_texts(
             other side.
 
     Returns:
-        The empty texts, each with the item of the other side with which it is compared: the partner
-        of a neighbouring text. This item is None if the other side has a text with the same key.
+        The empty texts, each with the item of the other side that the text is compared with: the
+        partner of a neighbouring text. This item is None if the other side has a text with the same
+        key.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:

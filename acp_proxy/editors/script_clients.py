@@ -154,7 +154,7 @@ class Avante(NeovimPlugin):
     title = "avante"
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns Lua with a provider for each agent; the first one is selected."""
+        """Returns Lua with a provider for each agent; the first provider is selected."""
         lines = ['require("avante").setup({', f"  provider = {lua(agents[0].key)},"]
         lines.append("  acp_providers = {")
         for agent in agents:

@@ -41,7 +41,7 @@ class FiredRule:
 
 
 def mark(frame: Row) -> str:
-    """Returns the words before a frame's text: which rules changed the frame, and to what."""
+    """Returns the words before a frame's text: which rules fired, and what they delivered."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -159,7 +159,7 @@ class FaultEffects:
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns which of the frames were withheld: by frame number, the name of the rule."""
+        """Returns, by frame number, the name of the rule that withheld the frame, if any did."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}

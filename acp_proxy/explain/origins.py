@@ -1,4 +1,4 @@
-"""Replaces facts that an imported recording lacks: by words for people, by null for programs.
+"""Shows which facts an imported recording lacks: in words for people, as null for programs.
 
 A recording of acp-proxy has all facts: nothing is replaced.
 """

@@ -102,7 +102,7 @@ class PermissionLog:
     def grants_before(self, action: Action) -> list[LastingGrant]:
         """Returns the earlier permissions that may also cover an action.
 
-        They are lasting permissions, and a permission in the turn for the same file or command.
+        These are lasting permissions, and a permission of this turn for the same file or command.
         """
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []

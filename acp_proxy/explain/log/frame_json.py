@@ -30,7 +30,7 @@ def frame_json(row: Row) -> bytes:
     The last member contains the line of the frame:
 
     - ``message`` for a message, which is copied unchanged;
-    - ``text`` for a line that is not a message, or that strict parsers refuse;
+    - ``text`` for a line that is not a message, and for a message that strict parsers refuse;
     - ``base64`` for a line that is not UTF-8.
     """
     value = _labels(row)

@@ -354,9 +354,9 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     running_totals: ("middle",),
     uncounted_turns: (),
 }
-"""All checks, each with the facts that a recording must have."""
+"""All checks, each with the facts that a recording must have (for `_WITHOUT`: must lack)."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
-"""Checks that run only if an import lacks facts that other checks need."""
+"""These checks run only if an import lacks at least one of their facts in `CHECKS`."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:

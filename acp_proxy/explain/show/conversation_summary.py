@@ -34,7 +34,7 @@ _PROMPT = 100_000
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads the last initialization that was answered, or else the last initialization.
+    """Reads the last answered initialization; if none was answered, the last initialization.
 
     Returns:
         The agent's result under the key ``to-agent``, and the client's params under the key

@@ -147,7 +147,7 @@ class LiveEntries:
             yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
-        """Adds a request about a terminal, with its answer. Yields a terminal on its release."""
+        """Adds a request and its answer. Yields the terminal's entry if they release a terminal."""
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
         terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))
