@@ -148,7 +148,7 @@ def structure_plan(value: dict[str, Any], source: str) -> Plan:
         raise BadPlan(f"{source}: about: expected a text, got {about!r}")
     tables = value.get("fault", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise BadPlan(f"{source}: fault: expected tables, each [[fault]]")
+        raise BadPlan(f"{source}: fault: expected tables that begin with [[fault]]")
     rules = [_rule(table, f"{source}: fault[{n}]", ".") for n, table in enumerate(tables)]
     return Plan(_named(rules), seed, about)
 
@@ -304,7 +304,7 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
-    """Returns the rules and the seed of a plan as TOML. From this TOML, equal rules are read.
+    """Returns a plan's rules and seed as TOML; a plan read from this TOML has the same rules.
 
     Args:
         plan: the plan.

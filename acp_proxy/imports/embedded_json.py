@@ -167,7 +167,7 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line; returns the offset of the value's end, or None before the end.
+        """Reads the next line; returns the offset of the value's end, or None if the value goes on.
 
         Args:
             line: the line.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from acp_proxy.protocol.jsonrpc import Stream
 
 LATEST_NS = 1 << 62
-"""The first time that is considered wrong, in nanoseconds since 1970 (in the year 2116)."""
+"""The lowest time that is considered wrong, in nanoseconds since 1970 (in the year 2116)."""
 EARLIEST_NS = 10**17
 """The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). A log with
 a lower time does not count its times from 1970."""
@@ -138,7 +138,7 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches a text that has no words except a log level. Times were removed from the text before."""
+"""Matches a text that has no words except a log level. Its times are already removed."""
 _LONGEST = 300
 """The size in bytes of the longest text that can be a heading."""
 

@@ -100,7 +100,7 @@ class LogFormat:
     """Yields the entries of an input. The arguments are the input's pieces (lines, or parts of
     lines) and its beginning."""
     resolution_ns: int | None = None
-    """The unit of the log's times in nanoseconds; None if there is no fixed unit."""
+    """How many nanoseconds the unit of the log's times has; None if there is no fixed unit."""
     has_marks: bool = True
     """Whether lines may have direction marks. If not, unclear directions are guessed."""
 

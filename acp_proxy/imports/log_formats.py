@@ -40,5 +40,5 @@ def import_hint(head: bytes, path: str = "FILE") -> str:
 
 
 def source_named(name: str) -> LogFormat:
-    """Returns the format with a name; the name must be one of `NAMES`."""
+    """Returns the format with the given name, which must be one of `NAMES`."""
     return next(source for source in SOURCES if source.name == name)

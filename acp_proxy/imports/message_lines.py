@@ -8,7 +8,7 @@ The meaning of an arrow depends on the side that wrote the log. If the first mes
 arrows, all arrows are reversed, and the directions count as inferred.
 
 The streams of acpx have one message per line, without times and marks. Notes between the messages
-say where a segment of the journal or a turn begins, and how each turn ended.
+say where a turn or a segment of the journal begins, and how each turn ended.
 
 In the log of a JetBrains IDE, the lines with messages are recognized by a pattern.
 """

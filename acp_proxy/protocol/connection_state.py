@@ -40,7 +40,7 @@ class Exchange:
 
 @define
 class Turn:
-    """A prompt and all messages up to its stop reason. Replayed history is not a turn."""
+    """A prompt and all messages up to its stop reason. Repeated history is not a turn."""
 
     id: int
     session: str | None

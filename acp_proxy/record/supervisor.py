@@ -265,7 +265,7 @@ def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) ->
 
 
 def _unread(pump: Pump) -> int | None:
-    """Returns how many bytes wait for the reader; None if unknown. A socket adds its overhead."""
+    """Returns how many bytes wait for the reader (with overhead in a socket); None if unknown."""
     try:
         mode = os.fstat(pump.sink).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):

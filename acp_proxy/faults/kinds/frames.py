@@ -196,8 +196,8 @@ class ReplaceFault(Fault):
         """Refuses settings that exclude each other."""
         members = {"set": self.set, "change": self.change}
         if (self.frame is None) == (not any(members.values())):
-            came = "neither" if self.frame is None else "both"
-            raise BadSetting("frame", f"expected frame, or else set or change, got {came}")
+            came = "none of these" if self.frame is None else "frame with set or change"
+            raise BadSetting("frame", f"expected frame alone, or else set or change; got {came}")
         for name, values in members.items():
             for pointer in values:
                 if not pointer.startswith("/"):
@@ -222,7 +222,7 @@ class ReplaceFault(Fault):
             yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
     def _made(self, frame: PassingFrame) -> bytes | None:
-        """Returns the line with its members set; None if the members cannot be set."""
+        """Returns the frame with its new members as a line; None if the members cannot be set."""
         data = frame.delivery.data
         if data not in frame.state:
             frame.state.clear()

@@ -90,7 +90,7 @@ class ReplyFault(Fault):
         """Refuses settings that exclude each other."""
         if self.after_cancel and self.mode is not ReplyMode.LATE:
             raise BadSetting(
-                "after_cancel", f"expected only with the mode late, got {self.mode.value}"
+                "after_cancel", f"expected only with the mode late; the mode is {self.mode.value}"
             )
 
     def fits(self, frame: PassingFrame) -> bool:

@@ -162,7 +162,7 @@ class ReplayFaults:
             self._follow_up()
 
     def _follow_up(self) -> None:
-        """Runs the side effects, and ends the directions, that no unwritten bytes precede."""
+        """Runs side effects and ends directions; each waits until no unwritten bytes precede it."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:

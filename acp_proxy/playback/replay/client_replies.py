@@ -202,5 +202,5 @@ def _number(value: Any) -> str:
 
 
 def _replies(steps: Iterable[Step], token: str) -> list[Step]:
-    """Returns the recorded replies with an id, in recorded order."""
+    """Returns the recorded replies that have the given id, in recorded order."""
     return sorted((s for s in steps if s.is_reply and s.rpc_id == token), key=lambda s: s.key)

@@ -139,8 +139,8 @@ class DivergenceHandler:
             summary: the divergence in one sentence.
             live: the client's message.
             seq: the number of the recorded frame that was expected.
-            compared: the comparison with the recorded frame; if there is none, near misses are
-                looked up.
+            compared: the comparison with the recorded frame; without a comparison, near misses
+                are looked up.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()

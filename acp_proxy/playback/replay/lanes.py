@@ -126,7 +126,7 @@ class Track:
     """For each message in the queue that has come: when it came, in live nanoseconds."""
 
     def pass_arrived(self, step: Step) -> bool:
-        """Moves the track past a client's message; returns False if this has not come yet."""
+        """Moves the track past a client's message; returns False if the message has not come."""
         at = self.arrived.pop(step.key, None)
         if at is None:
             return False

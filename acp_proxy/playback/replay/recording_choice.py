@@ -5,7 +5,7 @@ at once, and a recording is dropped if it diverges and another recording does no
 between starts: of several recordings with the same client messages, the first is always chosen.
 
 Output that all recordings have in common is sent, with the session ids of the first recording.
-Output that only some recordings have so far is held back while the client does not wait for it. If
+Output is held back while only some recordings have it and the client does not wait for it. If
 recordings send different output, the first remaining recording is chosen.
 
 Session ids do not distinguish recordings, since an agent makes up new ids in every process.
@@ -113,7 +113,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns the sessions' new ids; None if two would be the same, or if one cannot change."""
+        """Returns the sessions' new ids; None if two ids would be equal, or an id cannot change."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}

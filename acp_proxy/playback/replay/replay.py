@@ -330,7 +330,7 @@ class ReplayEnding:
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
-        """Logs the missing pieces of a terminal's output as one entry, with their number."""
+        """Logs the missing pieces of a terminal's output as one entry, which counts them."""
         if pieces:
             what = counted(len(pieces), "recorded piece")
             summary = f"{what} of terminal output did not come, and no answer to them was played"

@@ -72,7 +72,7 @@ class OpenRequests:
             self._come.append(step.exchange)
 
     def take_come(self) -> list[int]:
-        """Returns the exchanges of the requests that came since the last call."""
+        """Returns the exchanges of the requests that came since the previous call."""
         come, self._come = self._come, []
         return come
 
@@ -97,7 +97,7 @@ class OpenRequests:
         return [*self._by_lane.get(lane.name, {}).values()]
 
     def with_id(self, token: str) -> OpenClientRequest | None:
-        """Returns the oldest open request of the client with a live id."""
+        """Returns the client's oldest open request that has this live id."""
         exchange = self._connection.oldest(_TO_AGENT, token)
         return None if exchange is None else self._of_client[exchange.id]
 
@@ -122,7 +122,7 @@ class OpenRequests:
         self._of_agent[opened] = OpenAgentRequest(ask, step)
 
     def oldest_of_agent(self, token: str | None) -> OpenAgentRequest | None:
-        """Returns the oldest request of the agent that a reply with an id would answer."""
+        """Returns the oldest request of the agent that a reply with this id would answer."""
         exchange = self._connection.oldest(_TO_CLIENT, token)
         return None if exchange is None else self._of_agent[exchange.id]
 

@@ -35,7 +35,7 @@ class ClientMessage:
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
-    """For recorded messages, by frame number: the paths of live texts not to show beside them."""
+    """By a recorded message's number: the paths of live texts not to show beside that message."""
 
     @value.default
     def _decoded(self) -> Any:

@@ -90,7 +90,7 @@ class ReplaySchedule:
         return not self.is_whole
 
     def read_to(self, seq: int) -> None:
-        """Reads the recording up to the step with a number."""
+        """Reads the recording up to the step with this number."""
         while self.horizon < seq and self.read_on():
             pass
 
@@ -196,7 +196,7 @@ class ReplaySchedule:
         self.wake_all()
 
     def drop(self, step: Step) -> None:
-        """Subtracts a frame from `frames` if it answers only requests that cannot come."""
+        """Subtracts 1 from `frames` if the step answers only requests that cannot come."""
         if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 

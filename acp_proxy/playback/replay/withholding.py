@@ -89,7 +89,7 @@ _PATHS = frozenset({
     "path", "paths", "oldpath", "newpath", "file", "files", "directory", "dir", "from", "to",
     "source", "destination", "src", "dst", "target", "uri", "olduri", "newuri",
 })  # fmt: skip
-"""Params that name the files to change, in lower case and without underscores."""
+"""Names, in lower case and without underscores, of params that say which files to change."""
 _DIRECTORIES = frozenset({"cwd", "workingdirectory"})
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9A-Fa-f])")
 _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file")')

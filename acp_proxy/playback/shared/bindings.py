@@ -39,7 +39,8 @@ class Bindings:
     released: set[str] = field(factory=set)
     """Recorded ids of terminals that were released; each may be bound to a new live id."""
     secrets: SecretPairs | None = None
-    """The pairs of recorded and live secrets; None if texts with secrets must be equal."""
+    """The pairs of recorded and live secrets; None if a live text with a secret must equal the
+    recorded text."""
     _tables: dict[Place, dict[str, str]] = field(init=False)
     _changed: set[tuple[Place, str]] | None = field(init=False, default=None, eq=False)
     """The recorded values that differ from their live values, each with its kind; None until they

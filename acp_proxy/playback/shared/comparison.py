@@ -51,7 +51,7 @@ class Comparison:
     proposals: list[tuple[Place, str, str]] = field(factory=list)
     """Values to bind if the messages are paired, each as place, recorded value and live value."""
     conflicts: list[Difference] = field(factory=list)
-    """Values that differ from a value that the client chose earlier in their place."""
+    """Live values that differ from what the client chose earlier for the same recorded value."""
     secrets: list[SecretPair] = field(factory=list)
     """Pairs of a recorded and a live secret. The pairs are kept if the messages are paired."""
     contradictions: list[Difference] = field(factory=list)
@@ -237,7 +237,7 @@ class Comparer:
         result.differences.append(Difference(pointer(path), recorded, live, recorded_as))
 
     def _pair_secrets(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
-        """Compares two values as texts in which recorded secrets may differ.
+        """Compares two values as texts; a live secret may differ from the recorded secret.
 
         Returns False if the texts differ elsewhere, or if the recorded value is not a text with a
         secret.
@@ -257,7 +257,7 @@ class Comparer:
         return pairs is not None
 
     def _pair_free(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
-        """Pairs the secrets of two values that are not compared, as far as both texts agree."""
+        """Pairs the secrets of uncompared values, where the texts around the secrets agree."""
         if self._bindings.secrets is not None:
             inner = Comparison(secrets=[*result.secrets])
             self._walk(inner, path, old, new, None)

@@ -279,7 +279,7 @@ def _asked(live: AgentRequest, misses: tuple[NearMiss, ...]) -> str:
 
 
 def _subject(value: Any) -> str:
-    """Returns a space and a request's path, command, terminal or title, or an empty text."""
+    """Returns a space and a request's path, command, terminal or title; empty if it has none."""
     params = params_of(value)
     for key in ("path", "command", "terminalId"):
         if isinstance(params.get(key), str):

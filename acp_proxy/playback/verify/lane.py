@@ -251,7 +251,7 @@ class ClientLane:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the lane is abandoned, or has at least the last output of the recorded lane."""
+        """Whether the lane is abandoned, or at least as much came at its end as was recorded."""
         if self.is_abandoned:
             return True
         if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:

@@ -107,7 +107,7 @@ class RequestMatcher:
         self._messages = state.recording.messages
 
     def find(self, live: AgentRequest) -> RequestMatch | None:
-        """Finds the matching recorded request. A caller that answers it has to call `note_made`."""
+        """Finds the matching recorded request. To answer ``live``, also call `note_made`."""
         first = next(self._candidates(live), None)
         if first is None:
             return None
@@ -228,7 +228,7 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields recorded permission requests, none twice; those with the most equal keys first."""
+        """Yields recorded permission requests, none twice, first those that match most ``keys``."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)

@@ -1,4 +1,4 @@
-"""A client that sends each recorded frame when the agent's earlier frames of its lane have come.
+"""A client that sends a recorded frame when the agent's earlier frames in that lane have come.
 
 The agent's frames are compared byte by byte: a replay has to send exactly the recorded bytes. The
 recording is read only as far as needed.

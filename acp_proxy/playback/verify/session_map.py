@@ -68,7 +68,7 @@ class SessionMap:
         self._announced[session] = self.last
 
     def _join(self, session: str) -> ClientLane | None:
-        """Returns the lane of a session that no request opens; None if none was recorded.
+        """Returns the lane of a session that no request opens; None if no such session is left.
 
         The live session is bound to the recorded session with this name, or else to the next
         recorded session of the lane.

@@ -30,8 +30,9 @@ from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 class VerifyOptions(PlaybackOptions):
     """How to play the client.
 
-    A lenient client answers a request like the nearest recorded request of its method. A permission
-    request that has only a title gets the answer to the recorded request with that title.
+    A lenient client answers a request as the recorded client answered the nearest request of the
+    same method. A permission request that has only a title gets the answer to the recorded request
+    with that title.
     """
 
     roots: Mapping[str, str] = field(factory=dict)
@@ -310,7 +311,7 @@ class AnswerQueue:
             self._schedule(frame)
 
     def take_asked(self) -> dict[ClientLane, None]:
-        """Returns the lanes in which the agent asked for answers since the last call."""
+        """Returns the lanes in which the agent asked for answers since the previous call."""
         asked, self._asked = self._asked, {}
         return asked
 

@@ -1,6 +1,6 @@
 """Reads the process table of Linux: ancestry, process groups and terminals.
 
-On other systems, which have no such files, no function finds a process.
+On other systems, which have no ``/proc/PID/stat``, no function finds a process.
 """
 
 import os

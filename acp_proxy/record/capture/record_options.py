@@ -47,8 +47,8 @@ def read_seconds(text: str) -> float:
 def read_keep(text: str) -> "tuple[str, float]":
     """Reads how much to keep: an age (``30s 10m 8h 30d 4w``) or a total size (``500MB``, ``2GiB``).
 
-    A number needs a unit, and the unit of a size needs at least two letters. For example, ``500M``
-    could be megabytes or minutes.
+    A number needs a unit. The unit of a size needs at least two letters, since ``500M`` could be
+    megabytes or minutes.
 
     Returns:
         ``("age", seconds)`` or ``("size", bytes)``.

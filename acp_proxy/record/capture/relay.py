@@ -195,7 +195,7 @@ class Relay:
     def leave(self) -> "NoReturn":
         """Ends the process the way the agent ended: by the same signal, or with its exit code.
 
-        If only we sent the signal, as after `--grace`, the exit code is 128 + n.
+        If the signal came only from us, as after `--grace`, the exit code is 128 + n.
         """
         agent = self.agent
         if agent.signal is not None and agent.appears_as is None and agent.signal not in self._sent:

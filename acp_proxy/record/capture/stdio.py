@@ -52,7 +52,7 @@ def warn(text: str) -> None:
 
 
 def _wrapped(line: str) -> str:
-    """Wraps a line between words to the width of the terminal, if stderr is one."""
+    """If stderr is a terminal, wraps a line between words to the width of the terminal."""
     try:
         columns = os.get_terminal_size(2).columns or len(line)
         from textwrap import fill  # late: it loads regular expressions
@@ -81,7 +81,7 @@ def explain_terminal(client_in: int) -> None:
     """
     if os.isatty(client_in):
         warn("stdin is a terminal: waiting for the messages of a client; an editor sends them when"
-             " this is its agent's command. Ctrl-D ends")  # fmt: skip
+             " acp-proxy is its agent's command. Ctrl-D ends")  # fmt: skip
 
 
 def _has_room(fd: int) -> bool:

@@ -119,7 +119,7 @@ class FaultNotes:
         self._records.append((EFFECT, stream, time.monotonic_ns(), payload))
 
     def write(self) -> None:
-        """Logs everything added since the last call."""
+        """Logs everything added since the previous call."""
         records, self._records = self._records, []
         if len(records) == 1 and records[0][0] == DATA:
             self._log.append(*records[0][1:])

@@ -95,8 +95,8 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
         ("seed = 1.5", "seed: expected a whole number, got 1.5"),
         ("seed = true", "seed: expected a whole number, got True"),
         ("about = 1", "about: expected a text, got 1"),
-        ("[fault]\nkind = 'drop'", "fault: expected tables, each [[fault]]"),
-        ("fault = [1]", "fault: expected tables, each [[fault]]"),
+        ("[fault]\nkind = 'drop'", "fault: expected tables that begin with [[fault]]"),
+        ("fault = [1]", "fault: expected tables that begin with [[fault]]"),
         ("[[fault]]", "fault[0].kind: expected a kind of fault, got nothing"),
         ("[[fault]]\nkind = 5", "fault[0].kind: expected a kind of fault, got 5"),
         (
@@ -122,7 +122,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
         ("'slice'\nbytes = 2.5", "bytes: expected a whole number, got 2.5"),
         ("'truncate'\nnewline = 1", "newline: expected true or false, got 1"),
         ("'corrupt'\nmode = 'flipp'", "mode: there is no 'flipp'; did you mean flip?"),
-        ("'replace'", "frame: expected frame, or else set or change, got neither"),
+        ("'replace'", "frame: expected frame alone, or else set or change; got none of these"),
         ('"replace"\nframe = "a\\nb"', "frame: expected one line, got 'a\\nb'"),
         ("'replace'\nset = { a = 1 }",
          "set: expected a JSON pointer such as /params/sessionId, got"
@@ -144,7 +144,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
          'window: expected two times, such as ["2s", "10s"], got'
          " '2s'"),
         ("'reply'\nmode = 'double'\nafter_cancel = true",
-         "after_cancel: expected only with the mode late, got"
+         "after_cancel: expected only with the mode late; the mode is"
          " double"),
         ("'drop'\nname = ''", "name: expected a name, got ''"),
     ],
