@@ -41,7 +41,6 @@ _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
 _WINDOW_SCRIPT = "window/window.js"
 _WINDOW_STYLES = ("window/window.css", "window/all_recordings.css")
-_COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICY = "acp-report-script"
 """The name of the only Trusted Types policy, which the page's script needs."""
@@ -88,15 +87,15 @@ def _end(made: Assets, script: str, blocks: Iterable[DataBlock] = ()) -> Iterato
 def window_page() -> bytes:
     """Returns the page of the live window. The page's script requests all data.
 
-    The page opens comparisons that the server has made, so the policy allows the script and the
-    style of a comparison, too.
+    The page opens comparisons that the server has made, so the policy allows the style of a
+    comparison, too.
 
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
     """
-    made, script, (compared, look) = assets(), read_script(_WINDOW_SCRIPT), comparison_assets()
+    made, script, look = assets(), read_script(_WINDOW_SCRIPT), read_style(_COMPARISON_STYLES)
     style = made.style + read_style(_WINDOW_STYLES)
-    policy = content_policy((made.loader, script, compared), (style, look), connects="'self'")
+    policy = content_policy((made.loader, script), (style, look), connects="'self'")
     head = rendered("web.html.j2", (), style, policy=policy, step_ns=0)
     return b"".join([*head, *_end(made, script)])
 
@@ -120,21 +119,8 @@ def comparison_parts(comparison: "ComparisonFacts") -> Iterator[bytes]:
     Args:
         comparison: the contents of the page.
     """
-    script, style = comparison_assets()
-    yield from rendered(
-        "comparison.html.j2", (script,), style, found=comparison, step_ns=comparison.step_ns
-    )
-    yield f"<script>{script}</script>\n</body>\n</html>\n".encode()
-
-
-@functools.cache
-def comparison_assets() -> tuple[str, str]:
-    """Returns the script and the style that the pages of all comparisons share.
-
-    Raises:
-        NotJoined: the module cannot be part of a page.
-    """
-    return read_script(_COMPARISON_SCRIPT), read_style(_COMPARISON_STYLES)
+    style, step_ns = read_style(_COMPARISON_STYLES), comparison.step_ns
+    yield from rendered("comparison.html.j2", (), style, found=comparison, step_ns=step_ns)
 
 
 def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -> Iterator[bytes]:
@@ -173,10 +159,11 @@ def content_policy(scripts: Iterable[str], styles: Iterable[str], connects: str 
         connects: the only source from which the page may request data; empty if the page requests
             nothing.
     """
+    allowed = " ".join(map(source_hash, scripts)) or "'none'"
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src {' '.join(map(source_hash, scripts))}",
+            f"script-src {allowed}",
             f"style-src {' '.join(map(source_hash, styles))}",
             *([f"connect-src {connects}"] if connects else []),
             "img-src data:",

@@ -40,7 +40,7 @@ IS_IDLE = """() => {
   const boxes = [...document.querySelectorAll(".entry [open] > .entry-content")];
   const title = document.querySelector(".detail-title")?.textContent ?? "";
   const isReading = document.querySelector(".entry-pending, .list-pending") !== null
-    || /^Reading/.test(document.querySelector(".calls-tools [role=status]")?.textContent);
+    || /^Reading/.test(document.querySelector(".calls-count")?.textContent);
   const isFilled = boxes.every((box) => box.hasChildNodes());
   const isComplete = isFilled && title.startsWith(`#${state.seq} `);
   window.calm = isComplete && !isReading ? (window.calm ?? 0) + 1 : 0;

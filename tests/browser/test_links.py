@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.browser.watching import Visit, Visitor
+    from tests.browser.watching import Visit
 
 STATE = """() => {
   const { seq, view, filter, query, turn, range } = acpReport.state;
@@ -26,10 +26,6 @@ FIRST_SCREEN = """() => {
   const { offsetTop, offsetHeight } = flow.querySelector("[aria-current]");
   return [flow.scrollTop, offsetTop + offsetHeight <= flow.clientHeight];
 }"""
-PRINT_WHEN_LOADED = """addEventListener("load", () => {
-  dispatchEvent(new Event("beforeprint"));
-  window.printed = document.querySelector(".paper")?.textContent ?? "";
-});"""
 FIRST = {"seq": 11, "view": "conversation", "filter": "", "query": "", "turn": None, "range": None}
 
 
@@ -145,51 +141,6 @@ def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> 
     window.open(path, f"#view={view}&seq=4")
     window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
     assert window.ask(SCROLLED, view) == 0
-
-
-@pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
-def test_a_printed_view_has_the_head_and_all_rows(
-    window: Visit, path: Path, view: str, rows: int
-) -> None:
-    """If a view of a report page is printed, the print has the page's head and all rows."""
-    page = window.open(path, f"#view={view}").page
-    window.ask("() => acpReport.recording.cells(0)")
-    page.emulate_media(media="print")
-    try:
-        window.ask("() => dispatchEvent(new Event('beforeprint'))")
-        assert page.is_visible(".verdict")
-        assert page.is_visible("#turns td")
-        printed = page.locator(".paper .list-row:has(.list-number)")
-        assert printed.count() == rows
-        assert printed.last.is_visible()
-        assert "Greet someone else." in page.inner_text(".paper")
-        for name in (".tools", ".overview", ".detail", ".main"):
-            assert not page.is_visible(name), name
-        window.ask("() => dispatchEvent(new Event('afterprint'))")
-        assert printed.count() == 0
-    finally:
-        page.emulate_media(media="screen")
-
-
-def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path) -> None:
-    """When a report page fires its `load` event, a print of each view is already complete."""
-    window = visit.window()
-    window.page.add_init_script(PRINT_WHEN_LOADED)
-    for view in ("conversation", "list", "calls"):
-        printed = window.open(path, f"#view={view}").ask("() => printed")
-        assert "Greet someone else." in printed, view
-        assert "I will greet someone else" in printed, view
-    window.assert_quiet()
-
-
-def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
-    """If a report page is printed while it shows the conversation, all steps are printed."""
-    page = window.open(path).page
-    page.wait_for_selector(".view-conversation >> text=Greet someone else.")
-    window.ask("() => dispatchEvent(new Event('beforeprint'))")
-    printed = page.locator(".paper").text_content() or ""
-    assert "Greet someone else." in printed
-    assert "I will greet someone else" in printed
 
 
 @pytest.mark.parametrize("name", ["crash", "hang", "lost-permission"])

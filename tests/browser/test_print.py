@@ -1,4 +1,4 @@
-"""A printed report page has all that its reader needs, and says what it leaves out."""
+"""A printed report page has all that its reader needs, and names a command for the rest."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tests.browser.watching import Visit
 
 TURNS, CALLS, LINES = 30, 6, 120
-LINES_OF_TURN = CALLS + len(("heading", "prompt", "end"))
-COUNT = "() => document.querySelector('.paper b').textContent"
 
 
 @pytest.fixture(scope="module")
@@ -57,64 +55,24 @@ def printing(visit: Visit) -> Iterator[None]:
     """Shows a page in the form in which it is printed."""
     visit.page.emulate_media(media="print")
     try:
-        visit.ask("() => { dispatchEvent(new Event('beforeprint')); }")
         yield
-        visit.ask("() => { dispatchEvent(new Event('afterprint')); }")
     finally:
         visit.page.emulate_media(media="screen")
 
 
-def test_an_edit_is_printed_with_its_diff(window: Visit, tmp_path: Path) -> None:
-    """A printed report page contains diffs of tool calls that the reader has not opened."""
-    page = window.open(report(DIRECTORY / "edit-allowed.db", tmp_path)).page
+def test_a_print_has_the_head_and_names_the_command_for_the_rest(
+    window: Visit, tmp_path: Path
+) -> None:
+    """A printed report page has its verdict and sections, and says how to print the messages."""
+    page = window.open(report(DIRECTORY / "hang.db", tmp_path)).page
     with printing(window):
-        rows = page.locator(".paper .diff-row:visible").all_inner_texts()
-        assert any("ACP" in row for row in rows)
-        assert page.locator(".paper .statuses:visible").count() == 0
-        assert window.ask(COUNT) == "14 of 14 lines of the conversation"
-    assert page.locator(".paper-lines *").count() == 0
+        assert page.is_visible(".verdict")
+        assert page.is_visible("#turns td")
+        assert not page.is_visible("#app")
+        before = "getComputedStyle(document.querySelector('#contents'), '::before').content"
+        assert "acp-proxy transcript prints them" in window.ask(f"() => {before}")
+    assert page.is_visible("#app")
     window.assert_quiet()
-
-
-def test_a_long_print_is_cut_and_says_so(window: Visit, long: Path) -> None:
-    """A printed report page says how many lines of the conversation and of diffs it leaves out."""
-    page = window.open(long).page
-    with printing(window):
-        length = TURNS * LINES_OF_TURN
-        assert window.ask(COUNT).startswith(f"200 of {length} lines of the conversation")
-        assert page.locator(".paper article").count() == 200
-        left = page.locator(".paper-lines > .note").inner_text()
-        assert left == f"{length - 200} more lines of the conversation not printed"
-        diff = page.locator(".paper .block:has(> .diff)").first
-        assert diff.locator(".diff-row:visible").count() == 40
-        assert f"{LINES - 40} more lines not printed" in diff.inner_text()
-        assert page.locator(".paper >> text=told 1").first.is_visible()
-        assert page.locator(".paper >> text=told 2").first.is_hidden()
-
-
-def test_a_filter_changes_what_is_printed(window: Visit, long: Path) -> None:
-    """A printed report page with a filter names the filter, and counts the lines that match it."""
-    page = window.open(long, "#f=turn:29").page
-    page.wait_for_function("() => acpReport.state.applied.text === 'turn:29'")
-    page.locator(".view-conversation >> text=number 28").wait_for()
-    with printing(window):
-        lines = f"{LINES_OF_TURN} of {LINES_OF_TURN} lines"
-        said = f"{lines} of the conversation that match the filter “turn:29”"
-        assert window.ask(COUNT) == said
-
-
-def test_an_opened_call_is_printed_whole(window: Visit, long: Path) -> None:
-    """A printed report page contains the content of each tool call that the reader has opened."""
-    page = window.open(long, "#seq=2").page
-    call = page.locator(".view-conversation .entry-tool_call").first
-    call.locator("summary").click()
-    call.locator(".diff-row").first.wait_for()
-    with printing(window):
-        diff = page.locator(".paper .block:has(> .diff)").first
-        assert diff.locator(".diff-row:visible").count() == LINES
-        assert "not printed" not in diff.inner_text()
-    call.locator(".diff-row").last.wait_for()
-    assert call.locator(".diff-row").count() == LINES
 
 
 def test_the_table_of_turns_fits_on_paper(window: Visit, long: Path) -> None:
@@ -126,7 +84,7 @@ def test_the_table_of_turns_fits_on_paper(window: Visit, long: Path) -> None:
     try:
         window.open(long)
         with printing(window):
-            wide = """() => [...document.querySelectorAll("#head *, #foot *, .paper *")]
+            wide = """() => [...document.querySelectorAll("#head *, #foot *")]
               .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
               .map((one) => one.outerHTML.slice(0, 80))"""
             assert window.ask(wide) == []

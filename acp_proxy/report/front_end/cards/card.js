@@ -242,11 +242,8 @@ export class CallsView {
       head: CALL_COLUMNS.map((title) => h("span", { role: "columnheader" }, title)),
       render: (row, node) => this.render(row, node), onActive: (row) => state.select(row),
     });
-    // The event `change` would come when a row is pressed, and would remove this row.
-    const on = { input: () => this.build() };
-    this.selects = ["Kind", "Status"].map((name) => h("select", { "aria-label": name, on }));
-    this.count = h("span", { role: "status" }, "Reading the tool calls…");
-    container.append(div("calls-tools", this.selects, this.count), this.list.body);
+    this.count = h("p", { class: "calls-count", role: "status" }, "Reading the tool calls…");
+    container.append(this.count, this.list.body);
   }
 
   async read() {
@@ -255,14 +252,7 @@ export class CallsView {
     this.known = this.recording.edition;
     const entries = this.recording.entries;
     await entries.ready();
-    const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
-    this.selects.forEach((select, isStatus) => {
-      const { value } = select;
-      const named = [...calls.values()].map((call) => isStatus ? call.state : call.detail);
-      const options = [...new Set(named.sort())].map((word) => h("option", { value: word }, word));
-      clear(select, h("option", { value: "" }, isStatus ? "every status" : "every kind"), options);
-      select.value = value;
-    });
+    this.calls = await listedCalls(this.recording, entries.kinds);
     this.build("kept");
     const failed = this.rows.find((row) => this.callAt(row)?.is_failed === true);
     const chosen = failed ?? this.rows[0] ?? -1;
@@ -288,15 +278,9 @@ export class CallsView {
   /** @param {"center" | "kept"} [place] of the chosen call */
   build(place = "center") {
     if (!this.calls) return;
-    const [kind, status] = this.selects.map(({ value }) => value);
-    const isChosen = (/** @type {number} */ row) => {
-      const call = this.callAt(row);
-      return call && [call.detail, ""].includes(kind) && [call.state, ""].includes(status);
-    };
     const [calls, known] = [this.recording.numbers("call"), new Set()];
     const isFirst = (/** @type {number} */ row) => known.size < known.add(calls.at(row)).size;
-    this.rows = this.state.shown.filter((row) =>
-      calls.at(row) >= 0 && isFirst(row) && isChosen(row));
+    this.rows = this.state.shown.filter((row) => calls.at(row) >= 0 && isFirst(row));
     this.list.setItems(this.rows, this.indexOf(), place);
     const shown = Array.from(this.rows, this.callAt);
     const failed = shown.filter((call) => call?.is_failed).length;

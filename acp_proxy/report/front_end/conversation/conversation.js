@@ -4,7 +4,6 @@
 import { choicesElement, findingLines, headWords, linkedText, tookWords } from "../cards/card.js";
 import { lowerBound } from "../data/columns.js";
 import { BlockCache, rowsWith } from "../data/values.js";
-import { pause } from "../data/source.js";
 import { pauseWords } from "../shell/virtual_list.js";
 import { clear, countInWords, div, failureLine, h, messageOf, noteLine } from "../shell/dom.js";
 import { secondsInWords, sign, span } from "../shell/dom.js";
@@ -24,8 +23,6 @@ import { saidElements, whyUnread } from "../detail/said.js";
 const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 64 };
 const PENDING_ENTRY = "entry-pending";
 const MOST_FINDINGS = 3;
-/** The largest number of entries and sections that are printed. */
-const MOST_PRINTED = 200;
 
 export class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
@@ -47,8 +44,6 @@ export class ConversationView {
     /** The contents of folded entries, by item. */
     this.contents = new BlockCache(500, async (item) => div("entry-content",
       await readContent(state, await this.entries.get(Number(item))).catch(failureLine)));
-    /** A promise that settles when everything that is printed was read. */
-    this.prepared = Promise.resolve();
     this.notes = div("conversation-notes");
     this.list = new FlowList({
       label: "Conversation", render: (item, node) => this.render(item, node),
@@ -124,28 +119,7 @@ export class ConversationView {
     const place = list.isLeft || from > 0 ? "kept" : "center";
     // An entry shows the pauses after it.
     list.setItems(this.items, this.placeOf(state.row), place, lowerBound(this.items, from - 1));
-    this.prepared = this.prepare(this.items);
   }
-
-  /**
-   * Reads the contents that are printed, since printing cannot wait for them.
-   * @param {number[]} items
-   */
-  async prepare(items) {
-    for (const item of items.slice(0, MOST_PRINTED)) {
-      await pause();
-      if (this.items !== items) return;
-      const isCall = this.entries.kinds[item] === "tool_call";
-      await (isCall ? this.contents.get(String(item)) : this.entries.get(item));
-    }
-  }
-
-  /** The elements of the first entries, for a print, with the contents that were read. */
-  printed = () => this.items.slice(0, MOST_PRINTED).map((item) => {
-    const [node, content] = [h("article", null), this.contents.entries.get(String(item))?.value];
-    this.render(item, node, async () => /** @type {any} */ (content?.cloneNode(true)), true);
-    return node;
-  });
 
   /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */
   say = (sentences) => clear(this.notes, sentences.map((text) => text && noteLine(text)));
@@ -164,18 +138,16 @@ export class ConversationView {
     if (first >= 0 && this.entries.ofRows[row] !== item) this.state.select(first);
   }
 
-  /**
-   * @param {number} item @param {HTMLElement} node to be filled
-   * @param {() => Promise<Element | undefined>} read the content @param {boolean} isPrinted
-   */
-  render(item, node, read = () => this.contents.get(String(item)), isPrinted = false) {
+  /** @param {number} item @param {HTMLElement} node to be filled */
+  render(item, node) {
     const entry = this.entries.now(item);
     if (entry === null) {
       node.className = `entry ${PENDING_ENTRY}`;
       node.style.setProperty("height", `${this.list.estimate(item)}px`);
       return;
     }
-    fillEntry(node, this.state, entry, this.toggled, read, isPrinted);
+    const read = () => this.contents.get(String(item));
+    fillEntry(node, this.state, entry, this.toggled, read);
     const steps = () => [...this.entries.kinds.slice(item + 1), SECTION].indexOf(SECTION);
     if (entry.loaded_by) node.querySelector("h4")?.append(` · ${countInWords(steps(), "step")}`);
     const head = node.querySelector(".entry-head, .entry-line");
@@ -224,16 +196,15 @@ const EXCHANGES = new Set(["request", "permission", "notice"]);
 /**
  * @param {HTMLElement} node to be filled @param {State} state @param {Entry} entry
  * @param {Set<number>} toggled the frames of entries that the reader has opened or closed
- * @param {() => Promise<Element | undefined>} read the content of the entry
- * @param {boolean} isPrinted whether the content of a folded entry is read, too
+ * @param {() => Promise<Element>} read the content of the entry
  */
-export function fillEntry(node, state, entry, toggled, read, isPrinted) {
+export function fillEntry(node, state, entry, toggled, read) {
   const { kind = "section", by, is_failed, remarks = [] } = entry;
   node.classList.add("entry", `entry-${kind}`, remarks.includes("history") ? "past" : `by-${by}`);
   node.classList.toggle("failed", Boolean(is_failed));
   node.classList.toggle("child", remarks.some((remark) => remark.startsWith("subagent ")));
   clear(node, kind === "section" ? sectionParts(state, entry)
-    : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled, read, isPrinted));
+    : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled, read));
 }
 
 /** @param {State} state @param {Entry} section @returns {Child[]} */
@@ -267,14 +238,14 @@ function openParts(state, entry) {
 
 /**
  * @param {State} state @param {Entry} entry @param {Set<number>} toggled
- * @param {() => Promise<Element | undefined>} read @param {boolean} isPrinted @returns {Child[]}
+ * @param {() => Promise<Element>} read @returns {Child[]}
  */
-function foldedParts(state, entry, toggled, read, isPrinted) {
+function foldedParts(state, entry, toggled, read) {
   const { kind = "", seq, is_failed, remarks, choices } = entry;
   const isAlone = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
   const isOpenAtFirst = Boolean(is_failed) && isAlone;
   const isOpen = isOpenAtFirst !== toggled.has(seq);
-  const fill = () => read().then((node) => node && made.lastElementChild?.replaceWith(node));
+  const fill = () => read().then((node) => made.lastElementChild?.replaceWith(node));
   const toggle = () => {
     // Browsers also report that an element is made open.
     toggled[made.open === isOpenAtFirst ? "delete" : "add"](seq);
@@ -284,7 +255,7 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
     termed(span("entry-kind", FOLDED[kind] ?? kind), entryTerm(state, entry)),
     summaryWords(state, entry),
     note(...remarks)), div("entry-content"));
-  if (isOpen || isPrinted) void fill();
+  if (isOpen) void fill();
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
 

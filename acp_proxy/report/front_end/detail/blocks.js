@@ -22,8 +22,6 @@ import { attempted, isObject, parsedRaw, RawValue, wordAt } from "../data/values
  * @property {number} [image]
  */
 
-/** The largest number of rows of a diff that are printed in a folded entry. */
-const DIFF_ROWS_PRINTED = 40;
 const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
 
 /**
@@ -142,9 +140,7 @@ function diffElement({ path, rows, notes }) {
     add(...rows.slice(shown, (shown += 400)).map(diffRowElement));
     return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
-  const left = countInWords(rows.length - DIFF_ROWS_PRINTED, "more line");
-  return labelledBlock(name, notes.map((note) => noteLine(note)), rows.length > 0 && table,
-    rows.length > DIFF_ROWS_PRINTED && h("p", { class: "note diff-rest" }, `${left} not printed`));
+  return labelledBlock(name, notes.map((note) => noteLine(note)), rows.length > 0 && table);
 }
 
 /** @param {import("../cards/words.js").DiffRow} row */
@@ -241,19 +237,7 @@ export function bytesElements(pieces, size) {
   return [facts, box];
 }
 
-/** An escape of a character, or of a surrogate pair, that may be shown as the character. */
-const READABLE_ESCAPE =
-  /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}/g;
 const STRING_AT_ONCE = 500;
-
-/**
- * A token in which escapes of letters are replaced by the letters; all other escapes are kept.
- * @param {string} token
- */
-export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) => {
-  const letter = JSON.parse(`"${escape}"`);
-  return letter > "\x7f" && !/[\p{C}\p{Z}]/u.test(letter) ? letter : escape;
-});
 
 /** A tree in the page. The content of an object or array is made when its branch is opened. */
 export class JsonTree {
@@ -316,7 +300,7 @@ export class JsonTree {
  */
 function primitive(raw) {
   const kind = raw[0] === '"' ? "string" : /[tfn]/.test(raw[0]) ? "word" : "number";
-  const shown = span(`tree-${kind}`, markedText(readableToken(raw.slice(0, STRING_AT_ONCE))));
+  const shown = span(`tree-${kind}`, markedText(raw.slice(0, STRING_AT_ONCE)));
   if (raw.length <= STRING_AT_ONCE && !raw.includes("\\n")) return shown;
   const show = () => more.replaceWith(longText(JSON.parse(raw)));
   const more = button(`as text (${sizeInWords(raw.length)})`, show, { class: "show-more" });

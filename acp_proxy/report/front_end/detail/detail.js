@@ -163,7 +163,6 @@ export function mountDetail(container, state) {
   let [version, pair, pane] = [0, -1, DETAIL_PANES[0]];
   const [heading, summary] = [h("h2", { class: "detail-title" }), div("")];
   const copied = h("div", { class: "copied", role: "status" });
-  const steps = stepper(state);
   /** @type {(name: string, text: () => Promise<string> | string) => HTMLElement} */
   const copyButton = (name, text) => button(name, async () => copyText(copied, await text()));
   const tabs = tabList("parts of the detail", DETAIL_PANES, () => "detail-panel", choose);
@@ -173,7 +172,7 @@ export function mountDetail(container, state) {
     copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
     recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)));
   const fault = faultMenu(state, copyButton);
-  const controls = div("detail-line", tabs.element, steps.box, copies, fault.menu);
+  const controls = div("detail-line", tabs.element, copies, fault.menu);
   clear(container, noteLine(recording.rows ? "" : "Nothing was recorded."));
 
   /** @param {string} name */
@@ -204,7 +203,6 @@ export function mountDetail(container, state) {
       [at > 0 && " · ",
         termed(span("figure", linkedText(state, text || "")), at === 0 && ofStream)]);
     clear(summary, h("p", null, said), findingLines(state, [row]));
-    steps.update();
     fault.update();
     clear(copied);
     tabs.show(shown.name, empty);
@@ -217,26 +215,6 @@ export function mountDetail(container, state) {
   // Shows the row again when its answer has come.
   state.on("grew", () => state.row >= 0 && recording.pair(state.row) !== pair && show(state.row));
   choose(pane.name);
-}
-
-/** The buttons that select the previous and the next row of a tool call. @param {State} state */
-function stepper(state) {
-  /** @type {number[]} */
-  let rows = [];
-  const step = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) =>
-    button(sign, () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row),
-      { "aria-label": `${word} in the call` });
-  const [previous, place, next] = [step(-1, "‹", "previous"), span(""), step(1, "›", "next")];
-  const box = span("", previous, place, next);
-  const update = () => {
-    rows = state.recording.rowsAlike("call", state.row);
-    const at = rows.indexOf(state.row);
-    box.hidden = rows.length < 2;
-    place.textContent = ` ${at + 1}/${rows.length} of call `;
-    setAttribute(previous, "aria-disabled", at === 0 && "true");
-    setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
-  };
-  return { box, update };
 }
 
 /**

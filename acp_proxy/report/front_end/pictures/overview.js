@@ -1,32 +1,22 @@
 // The strip above the views. It shows the traffic over time, turns, problems and faults. It also
 // shows the range of time to which the views are limited; mouse and keyboard change this range.
 import { button, clear, div, durationInWords, h, secondsInWords, span, svg } from "../shell/dom.js";
-import { linkedText } from "../cards/card.js";
 import { debtsOf, endsOf, openSpans } from "./lanes.js";
 import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";
 import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
 
-/**
- * @typedef {import("../shell/state.js").State} State
- * @typedef {import("./lanes.js").Span} Span
- */
+/** @typedef {import("../shell/state.js").State} State */
 
 /** In pixels: the place of the middle line, the smallest visible width, and the width of a mark. */
 const MIDDLE = 44;
 const SEEN = 2;
 const MARK = 10;
-/**
- * The words for who has to answer, by lane; all other lanes are the client.
- * @type {Record<string, string>}
- */
-const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
 const STEPS = 1000;
 /** The strip is drawn this long after a change, so that it is not drawn for each new frame. */
 const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
-  spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(new Float64Array(0));
   /** The time of the last row, or of the end of a pause that lasts until now. */
   end = 0;
@@ -78,8 +68,7 @@ export class OverviewStrip {
   draw() {
     const [{ recording }, began] = [this, performance.now()];
     this.timer = 0;
-    this.spans = openSpans(recording);
-    const [times, debts] = [this.times.toArray(), debtsOf(recording, this.spans)];
+    const [times, debts] = [this.times.toArray(), debtsOf(recording, openSpans(recording))];
     const isEvent = (/** @type {number} */ row) => recording.text("stream", row) === "event";
     // The start and the end of a program are no part of the conversation.
     const has = (/** @type {number} */ row) =>
@@ -89,7 +78,7 @@ export class OverviewStrip {
     this.end = (open ? times[recording.rowOf(open.before)] + open.ns : times.at(-1)) || 0;
     this.axis = open ? timeAxis(longer(times, this.end), longer(debts, open.debt), { has })
       : timeAxis(times, debts, { has });
-    clear(this.said, linkedText(this.state, this.words()));
+    clear(this.said, this.words());
     this.fit();
     // If drawing takes long, the strip is drawn less often.
     this.pause = Math.max(DRAWN_AFTER_MS, 20 * (performance.now() - began));
@@ -183,22 +172,13 @@ export class OverviewStrip {
   }
 
   /**
-   * Who is waited for in a gap: the party that a marked pause names, or else the tool call that the
-   * agent runs, or else the party that has to answer the last open request.
+   * Who is waited for in a gap, if `log` marks a pause there.
    * @param {import("./time_axis.js").Gap} gap
    */
-  awaitedIn({ row, from, to, debt }) {
-    const endless = () =>
-      [...this.recording.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
-    const pause = this.recording.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
-    const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
-    if (pause || !span) return pause?.awaited;
-    const call = this.recording.steps.findLast(({ kind, seq, duration_ns }) => {
-      const start = this.times.at(this.recording.rowOf(seq));
-      return kind === "tool_call" && start <= from && to <= start + duration_ns;
-    });
-    if (call && span.lane === "agent") return `call ${call.title}`;
-    return `${AWAITED[span.lane] ?? "the client"}: ${this.recording.text("method", span.row)}`;
+  awaitedIn({ row, debt }) {
+    const { pauses } = this.recording;
+    const endless = () => [...pauses].filter(([end, one]) => end < row && one.debt === debt).pop();
+    return (pauses.get(row) ?? (debt === 2 ? endless()?.[1] : undefined))?.awaited;
   }
 
   /**
@@ -312,17 +292,11 @@ export class OverviewStrip {
   words() {
     const { times, axis } = this;
     const length = durationInWords(this.end - times.at(0));
-    const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
-      const seqs = this.recording.numbers("seq");
-      const some = Array.from(rows.subarray(0, NAMED_ROWS), (row) => `#${seqs.at(row)}`).join(" ");
-      const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
-      return rows.length && `${what} at ${some}${more}`;
-    };
     const [idle, waited, never] = [[0], [1, 2], [2]].map((debts) => durationInWords(
       lengthOf(axis.gaps.filter(({ debt }) => debts.includes(debt))) || NaN));
     return [
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
-      named("● findings", this.state.problems), named("■ faults", this.faults()),
+      this.state.problems.length > 0 && "● finding", this.faults().length > 0 && "■ fault",
       waited && `hatched: ${waited} of waiting`, never && `red: ${never} never answered`,
       idle && `dotted: ${idle} idle, drawn short`,
       scaleBreaks(axis).length && "≷ change of scale",

@@ -47,20 +47,6 @@ export async function applyFilter({ recording }, text, signal, before) {
 }
 
 /**
- * Explains a term that no frame can match, and says which filter the reader may have meant.
- * @param {Recording} recording @param {string} filter
- * @returns {{words: string, instead: string, term: string} | null} `instead` is a filter with
- * another term
- */
-export function misread(recording, filter) {
-  const [found, id] = /(?<=^|[\s(])call:"?([^\s"()*?[]+)"?/.exec(filter) ?? [];
-  const isCall = (/** @type {number} */ code) => recording.texts[code - 1]?.startsWith(id);
-  if (!found || Array.from(recording.codes("tool_call")).some(isCall)) return null;
-  const [words, term] = [`No call has an id that begins with “${id}”.`, `text:${id}`];
-  return { words, term, instead: filter.replace(found, term) };
-}
-
-/**
  * Returns the rows in which the command `search` would find a text.
  * @param {Shown} state @param {string} wanted @param {object} options
  * @param {(rows: Int32Array, isSearching?: boolean) => void} [options.onHits] called now and then

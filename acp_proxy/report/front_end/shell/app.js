@@ -9,9 +9,8 @@ import { ListView } from "../list/list_view.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { OverviewStrip } from "../pictures/overview.js";
-import { misread } from "../search/search.js";
 import { pause } from "../data/source.js";
-import { button, clear, copyOf, countInWords, div, h, noteLine, part, tabList } from "./dom.js";
+import { button, clear, copyOf, countInWords, part, tabList } from "./dom.js";
 import { keepLink } from "./link.js";
 
 /**
@@ -26,8 +25,6 @@ import { keepLink } from "./link.js";
  * @property {(change: Change) => void} update called while the view is visible, and with "view"
  * when it becomes visible
  * @property {import("./virtual_list.js").VirtualList} list in which the keyboard moves
- * @property {Promise<void>} [prepared] settles when everything was read that is printed
- * @property {() => HTMLElement[]} [printed] what is printed; without it, the rows of the list
  */
 
 /** @typedef {import("./state.js").State} State */
@@ -43,8 +40,6 @@ export const VIEWS = [
 /** @typedef {import("./state.js").Change} Change */
 /** The changes after which the views and the counts are updated. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
-/** The largest number of rows of the list that are printed. */
-export const PRINTED = 1000;
 
 /** For some keys, the key that has the same effect. @type {Record<string, string>} */
 const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
@@ -95,9 +90,6 @@ export class App {
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
     window.addEventListener("resize", this.fit, { signal });
     this.fit();
-    const [paper, count] = [part(".paper-lines"), part(".paper b")];
-    window.addEventListener("beforeprint", () => this.print(paper, count), { signal });
-    window.addEventListener("afterprint", () => clear(paper), { signal });
     new FilterField(root, state);
     mountDetail(this.detail, state);
     keepFoundMarked(state, part(".panes"));
@@ -176,33 +168,10 @@ export class App {
     const { view } = this.state;
     this.tabs.show(view);
     for (const panel of this.panels) panel.hidden = panel.id !== `view-${view}`;
-    this.mount(view).update("view");
-  }
-
-  /** @param {string} name of a view */
-  mount(name) {
-    const place = VIEWS.findIndex((one) => one.name === name);
-    const mounted = this.mounted.get(name) ?? new VIEWS[place].View(this.panels[place], this.state);
-    this.mounted.set(name, mounted);
-    return mounted;
-  }
-
-  /**
-   * Fills the printed page with the conversation, or else with the list.
-   * @param {Element} paper @param {Element} count of the printed lines, in words
-   */
-  print(paper, count) {
-    const name = this.state.view === "conversation" ? "conversation" : "list";
-    const view = this.mount(name);
-    if (view !== this.current) view.update("view");
-    const { list: { items: { length } }, list } = view;
-    const { applied: { text }, range } = this.state;
-    const nodes = view.printed?.()
-      ?? Array.from({ length: Math.min(length, PRINTED) }, (_, at) => list.make(at));
-    const left = `${countInWords(length - nodes.length, "more line")} of the ${name} not printed`;
-    clear(paper, div(`view-${name}`, div("list", nodes)), nodes.length < length && noteLine(left));
-    clear(count, `${nodes.length} of ${countInWords(length, "line")} of the ${name}`,
-      text && ` that match the filter “${text}”`, range && " in the chosen time");
+    const place = VIEWS.findIndex(({ name }) => name === view);
+    const mounted = this.mounted.get(view) ?? new VIEWS[place].View(this.panels[place], this.state);
+    this.mounted.set(view, mounted);
+    mounted.update("view");
   }
 
   /** @param {Change} change */
@@ -222,13 +191,10 @@ export class App {
     const { error, filter, range, query, recording } = state;
     const isEmpty = state.shown.length === 0 && recording.rows > 0;
     const isLost = !isEmpty && query && !state.isSearching && state.matched.length === 0;
-    const meant = isEmpty ? misread(recording, filter) : null;
     const within = filter ? ` matches the filter “${filter}”`
       : state.earliest > 0 ? " has come since “Hide earlier”" : " is there";
     const offers = [
-      isEmpty && `No frame${within}${range ? " in the chosen time" : ""}. ${meant?.words ?? ""}`,
-      meant && button(["Search the words: ", h("code", null, meant.term)],
-        () => state.setFilter(meant.instead)),
+      isEmpty && `No frame${within}${range ? " in the chosen time" : ""}.`,
       isEmpty && filter && button("Clear filter", () => state.setFilter("")),
       isEmpty && state.earliest > 0 && button("Show earlier", () => state.hideBefore(0)),
       isLost && `No frame has the text “${query}”.`,

@@ -6,10 +6,6 @@ import { decodeText, embeddedSource } from "../data/source.js";
 /** Runs the script; shows a message if the browser cannot run it. */
 async function loadPage() {
   const element = document.createElement("script");
-  // While this frame is open, the page is not yet loaded, and browsers that print it wait.
-  const frame = document.createElement("iframe");
-  [frame.id, frame.hidden] = ["unfinished", true];
-  document.body.appendChild(frame).contentDocument?.open();
   try {
     const text = decodeText(await embeddedSource.bytes("script"));
     const types = /** @type {any} */ (window).trustedTypes;
@@ -18,7 +14,6 @@ async function loadPage() {
     document.body.append(element);
     element.remove();
   } catch (error) {
-    frame.remove();
     const place = document.getElementById("app");
     if (place) place.textContent = `This browser cannot show the messages: ${error}`;
     throw error;

@@ -5,9 +5,6 @@ import { agentOf, fragmentOf, inOrder, isChosen, ListRow, pageOf, readChoice } f
 import { Task } from "./task.js";
 import { endOf, recordsOf } from "./connection.js";
 
-/** @type {Record<string, number>} */
-const LINK_STEPS = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
-
 /** The search ends after this many hits; a reader needs other words then. */
 const MOST_HITS = 1000;
 
@@ -185,17 +182,8 @@ export class AllRecordings {
     else if (isTyping || ctrlKey || metaKey || altKey) return;
     else if (key === "/") this.fields.text.focus();
     else if (key === "f") this.fields.q.focus();
-    else if (key in LINK_STEPS) this.step(LINK_STEPS[key]);
     else return;
     event.preventDefault();
-  }
-
-  /** Moves the focus to the next or the previous link. @param {number} by */
-  step(by) {
-    const seen = ".hits:not([hidden]) .hit, .chat:not([hidden]) a";
-    const links = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(seen)]);
-    const at = links.findIndex((link) => link === document.activeElement);
-    links[at < 0 ? 0 : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
   }
 
   /** Ends the search, and searches for another text, if there is one. @param {string} text */

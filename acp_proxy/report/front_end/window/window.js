@@ -9,7 +9,6 @@ import { Task } from "./task.js";
 function startWindow() {
   const [, name] = /^\/r\/([^/]+)$/.exec(location.pathname) ?? [];
   const connection = new Connection();
-  part("#unfinished")?.remove();
   window.addEventListener("hashchange", (event) => {
     const given = new URLSearchParams(location.hash.slice(1)).get("token");
     if (!given || given === connection.token) return;
