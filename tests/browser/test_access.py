@@ -29,7 +29,7 @@ OUTCOME = """(it) => {
   const [above, below] = [name.getBoundingClientRect(), outcome.getBoundingClientRect()];
   return [outcome.textContent, below.top >= above.bottom, outcome.scrollWidth <= below.width + 1];
 }"""
-PLACES = """() => [...document.querySelectorAll(".tools > :not(#times)")].map((it) => {
+PLACES = """() => [...document.querySelectorAll(".tools > *")].map((it) => {
   const { left, top, width, height } = it.getBoundingClientRect();
   return [it.className, left, width, Math.round(top + height / 2)];
 })"""

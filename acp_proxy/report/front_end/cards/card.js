@@ -286,9 +286,7 @@ export class CallsView {
     const failed = shown.filter((call) => call?.is_failed).length;
     const [unended, rejected] = ["never ended", "rejected"].map((state) =>
       shown.filter((call) => call?.state === state).length);
-    const told = shown.filter((call) => call?.remarks.includes("history")).length;
     clear(this.count, countInWords(shown.length, "tool call"),
-      told > 0 && `, ${told} of them told again as history`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       rejected > 0 && h("b", { class: "caution" }, ` · ${rejected} rejected`),
       unended > 0 && h("b", { class: "trouble" }, ` · ✗ ${unended} never ended`));

@@ -114,7 +114,7 @@ export class ConversationView {
     }
     this.items = Array.from(kinds.keys()).filter((item) => isShown[item]);
     const hidden = kinds.filter((kind, item) => kind !== SECTION && !isShown[item]).length;
-    const words = `${countInWords(hidden, "step")} hidden by ${state.hiding}.`;
+    const words = `${countInWords(hidden, "step")} hidden by what is chosen above.`;
     this.say([...unknowns(state.recording), hidden > 0 && words]);
     const place = list.isLeft || from > 0 ? "kept" : "center";
     // An entry shows the pauses after it.
@@ -223,10 +223,10 @@ function sectionParts(state, { turn, seq, heading, session, is_failed, took_ns, 
 
 /** @param {State} state @param {Entry} entry @returns {Child[]} */
 function openParts(state, entry) {
-  const { kind = "", by, title, detail, is_failed, took_ns, remarks } = entry;
+  const { kind = "", seq, by, title, state: how, detail, is_failed, took_ns, remarks } = entry;
   const name = kind === "message" && by === "client" ? "User" : OPEN[kind];
-  const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
-    : (title || entry.state) + tookWords(took_ns);
+  const end = how === "never answered" || how === "open" ? `Prompt #${seq}: ${how}`
+    : (title || how) + tookWords(took_ns);
   return [
     h("p", { class: "entry-head" }, is_failed && "✗ ",
       termed(h("b", null, name || end), entryTerm(state, entry)),

@@ -160,7 +160,7 @@ const copyText = (box, text) => Promise.resolve()
  */
 export function mountDetail(container, state) {
   const { recording } = state;
-  let [version, pair, pane] = [0, -1, DETAIL_PANES[0]];
+  let [version, shownFacts, pane] = [0, "", DETAIL_PANES[0]];
   const [heading, summary] = [h("h2", { class: "detail-title" }), div("")];
   const copied = h("div", { class: "copied", role: "status" });
   /** @type {(name: string, text: () => Promise<string> | string) => HTMLElement} */
@@ -185,7 +185,7 @@ export function mountDetail(container, state) {
   async function show(row) {
     const mine = ++version;
     if (row < 0) return;
-    pair = recording.pair(row);
+    shownFacts = await factsAround(recording, row);
     const [facts, empty] = [await factsOf(recording, row), await emptyParts(recording, row)];
     const shown = empty.includes(pane.name) ? DETAIL_PANES[0] : pane;
     const parts = await shown.show(row, state).catch((error) => [failureLine(error)]);
@@ -212,10 +212,18 @@ export function mountDetail(container, state) {
   }
 
   state.on("row", () => show(state.row));
-  // Shows the row again when its answer has come.
-  state.on("grew", () => state.row >= 0 && recording.pair(state.row) !== pair && show(state.row));
+  // Shows the row again when its answer has come, or when its entry has changed.
+  state.on("grew", async () => {
+    const { row } = state;
+    const isSame = row < 0 || (await factsAround(recording, row)) === shownFacts;
+    if (!isSame && row === state.row) void show(row);
+  });
   choose(pane.name);
 }
+
+/** What is shown of other frames than the row's own. @param {Recording} recording @param {number} row */
+const factsAround = async (recording, row) =>
+  JSON.stringify([recording.pair(row), await recording.entries.about([row])]);
 
 /**
  * The names of the parts of the detail that are empty for a row.
@@ -228,10 +236,11 @@ async function emptyParts(recording, row) {
   return isNoJson ? ["tree"] : [];
 }
 
-/** The kinds of faults, what they do, and their own settings. */
+/** The kinds of faults, what they do, what a replay does with the frame, and own settings. */
 export const FAULTS = [
-  ["drop", "drop it", ""], ["latency", "delay it", "latency_ms = 10000"],
-  ["replace", "change it", ""],
+  ["drop", "drop it", "does not deliver", ""],
+  ["latency", "delay it", "delivers 10 s late", "latency_ms = 10000"],
+  ["replace", "change it", "delivers changed", ""],
 ];
 /** The keys of the terms and the columns that a plan names. */
 const PLAN_COLUMNS = { dir: "stream", kind: "kind", method: "method", session: "session" };
@@ -278,12 +287,13 @@ export function faultMenu(state, copyButton) {
   const plan = h("textarea", { rows: 7, "aria-label": "Plan of faults", spellcheck: "false" });
   const command = () => `acp-proxy replay ${shellWord(recording.meta.name)} --faults plan.toml`;
   const commandLine = h("code", { class: "text" });
-  const box = div("fault-plan", noteLine("Save this plan as plan.toml. You may change it first."),
-    plan, copyButton("copy plan", () => plan.value), h("p", null, commandLine),
+  const effect = noteLine();
+  const box = div("fault-plan", effect, plan, copyButton("copy plan", () => plan.value), h("p", null, commandLine),
     copyButton("copy command", command));
-  const buttons = FAULTS.map(([kind, words, settings], at) => button(words, () => {
+  const buttons = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {
     buttons.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
     plan.value = planText(recording, state.row, kind, settings);
+    clear(effect, `A replay ${how} frame #${state.seq}. Save this as plan.toml:`);
     box.hidden = false;
     clear(commandLine, command());
   }));

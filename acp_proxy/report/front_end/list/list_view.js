@@ -60,8 +60,7 @@ export class ListView {
     this.list.body.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
     const last = this.recording.numbers("t_ns").at(this.recording.rows - 1) || 0;
     const digits = secondsInWords(last).length;
-    const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
-    this.list.body.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
+    this.list.body.style.setProperty("--time-width", `${Math.max(4, digits)}ch`);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.items = buildItems(this.recording, this.state.shown, this.opened, this.items, from);
     const place = hasGrown ? "kept" : "center";
@@ -167,7 +166,7 @@ export class ListView {
     const [shape, words] = ARROWS[recording.text("stream", row) ?? "event"] ?? ARROWS.event;
     return {
       number: [...this.marks(row, last), seqs.at(row) + (last > row ? `–${seqs.at(last)}` : "")],
-      time: this.time(row),
+      time: secondsInWords(times.at(row)),
       method: [
         termed(sign("list-arrow", shape, words), columnTerm(recording, row, "stream")),
         isRun && h("span", { class: "list-fold", "aria-hidden": "true", on: { click } },
@@ -208,20 +207,4 @@ export class ListView {
     const open = recording.isOpen ? "open" : "unanswered";
     return Number.isNaN(answer) ? span("trouble", open) : link(`→${answer}`);
   }
-
-  /** @param {number} row */
-  time(row) {
-    const times = this.recording.numbers("t_ns");
-    const words = secondsInWords(times.at(row));
-    const startedAt = Date.parse(this.recording.meta.started_at ?? "");
-    const isClock = this.state.times === "clock" && !Number.isNaN(startedAt);
-    if (isClock) return clock(new Date(startedAt + times.at(row) / 1e6));
-    if (this.state.times !== "delta" || !words) return words;
-    const above = this.state.shown[lowerBound(this.state.shown, row) - 1] ?? row;
-    return ((times.at(row) - times.at(above)) / 1e9).toFixed(6);
-  }
 }
-
-/** @param {Date} time of day, where the reader is */
-const clock = (time) =>
-  `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, "0")}`;

@@ -76,8 +76,9 @@ export class OverviewStrip {
     // A pause that lasts until now has no row at its end.
     const open = recording.pauses.get(recording.rows);
     this.end = (open ? times[recording.rowOf(open.before)] + open.ns : times.at(-1)) || 0;
-    this.axis = open ? timeAxis(longer(times, this.end), longer(debts, open.debt), { has })
-      : timeAxis(times, debts, { has });
+    const [ends, owed] = open ? [[this.end], [open.debt]] : [[], []];
+    this.axis = timeAxis(Float64Array.from([...times, ...ends]),
+      Uint8Array.from([...debts, ...owed]), { has });
     clear(this.said, this.words());
     this.fit();
     // If drawing takes long, the strip is drawn less often.
@@ -164,11 +165,8 @@ export class OverviewStrip {
    * @param {import("./time_axis.js").DrawnGap} gap
    */
   gap({ left, right, debt, gaps }) {
-    const length = lengthOf(gaps);
-    // A gap is named if it takes at least this part of their time.
-    const long = gaps.filter((gap) => lengthOf([gap]) >= 0.05 * length);
-    const words = new Set(long.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
-    return this.stretch(`gap debt-${debt}`, left, right, durationInWords(length), ...words);
+    const words = new Set(gaps.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
+    return this.stretch(`gap debt-${debt}`, left, right, durationInWords(lengthOf(gaps)), ...words);
   }
 
   /**
@@ -307,18 +305,6 @@ export class OverviewStrip {
 /** A jagged band below the names of turns, where the scale changes. @param {number} x */
 const tear = (x) =>
   `M${x - 4} ${2 * 14}${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
-
-/**
- * The values of all rows, and one more.
- * @template {Float64Array | Uint8Array} Values
- * @param {Values} values @param {number} value @returns {Values}
- */
-function longer(values, value) {
-  const all = new (/** @type {any} */ (values.constructor))(values.length + 1);
-  all.set(values);
-  all[values.length] = value;
-  return all;
-}
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");

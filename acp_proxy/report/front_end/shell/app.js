@@ -39,7 +39,7 @@ export const VIEWS = [
 ];
 /** @typedef {import("./state.js").Change} Change */
 /** The changes after which the views and the counts are updated. @type {Change[]} */
-const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
+const FOLLOWED = ["shown", "matched", "row", "error", "turn", "grew", "loaded"];
 
 /** For some keys, the key that has the same effect. @type {Record<string, string>} */
 const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
@@ -74,7 +74,6 @@ export class App {
       // In shell.css, this is the condition under which the detail is below the rows.
       if (isChosen && matchMedia("(max-width: 900px)").matches) this.detail.scrollIntoView();
     });
-    part("#times").onchange = (/** @type {any} */ { target }) => state.set("times", target.value);
     /** @type {HTMLElement} */
     this.message = part(".message");
     /** @type {HTMLElement} */
@@ -86,8 +85,10 @@ export class App {
     /** Ends the app: aborted when another app takes its place. */
     this.life = new AbortController();
     const { signal } = this.life;
-    this.fit = () =>
+    this.fit = () => {
+      root.style.setProperty("--top", `${root.offsetTop}px`);
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
+    };
     window.addEventListener("resize", this.fit, { signal });
     this.fit();
     new FilterField(root, state);

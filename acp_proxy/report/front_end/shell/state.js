@@ -5,9 +5,8 @@ import { messageOf } from "./dom.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
- * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn" | "grew" |
+ * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "turn" | "grew" |
  * "loaded"} Change
- * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {import("../search/search.js").Filtered} Filtered
  */
 
@@ -26,8 +25,6 @@ export class State {
     this.query = "";
     /** The mistake in the filter, or the error of the search; empty if there is none. */
     this.error = "";
-    /** @type {TimeForm} */
-    this.times = "elapsed";
     /** @type {[number, number] | null} */
     this.range = null;
     /** @type {Int32Array} */
@@ -188,15 +185,9 @@ export class State {
     this.showRange();
   }
 
-  /** What may hide rows, in words. */
-  get hiding() {
-    return this.earliest > 0 ? "the filter, the chosen time or “Hide earlier”"
-      : "the filter or the chosen time";
-  }
-
   /**
    * Sets a value and reports the change, unless the value stays the same.
-   * @param {"row" | "view" | "times" | "turn" | "error"} name @param {any} value
+   * @param {"row" | "view" | "turn" | "error"} name @param {any} value
    */
   set(name, value) {
     if (this[name] === value) return;

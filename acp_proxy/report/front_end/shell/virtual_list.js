@@ -1,6 +1,6 @@
 // A list of any length. The page contains only the rows near the screen. Browsers cannot show
-// elements of more than about 16 million pixels, so a longer list is scaled: its scroll bar moves
-// in larger steps, but the wheel and the keyboard move by rows. Also the items of lists of rows: an
+// elements of more than about 16 million pixels, so a longer list is scaled: its scroll bar and the
+// wheel move in larger steps, but the keyboard moves by rows. Also the items of lists of rows: an
 // item is a row, a run of chunks, or the line for a pause or a turn above a row.
 import { durationInWords, h, setAttribute } from "./dom.js";
 import { lowerBound } from "../data/columns.js";
@@ -15,7 +15,7 @@ import { lowerBound } from "../data/columns.js";
  * @property {(item: number, isOpen: boolean) => void} [onFold] right and left arrow
  */
 
-const LARGEST_HEIGHT = 8_000_000;
+const LARGEST_HEIGHT = 16_000_000;
 /** The number of rows that are drawn beyond each edge, so that a little scrolling shows no gap. */
 const MARGIN_ROWS = 1;
 
@@ -209,7 +209,6 @@ export class VirtualList {
     const from = (this.offset / this.geometry.rowHeight) * geometry.rowHeight;
     this.geometry = geometry;
     this.space.style.setProperty("height", `${geometry.height}px`);
-    this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
     if (place === "kept" && this.follows && viewport > 0) this.scrollTo(geometry.lastOffset);
     else if (place === "kept" || this.active < 0 || !viewport) this.scrollTo(geometry.within(from));
     else this.scrollTo(geometry.offsetFor(this.active, from, place));
@@ -292,17 +291,6 @@ export class VirtualList {
     this.isLeft = true;
     this.offset = this.geometry.offsetOf(top);
     this.scrollTop = top;
-    this.look();
-    this.draw();
-  }
-
-  /** @param {WheelEvent} event */
-  onWheel(event) {
-    const step = [1, this.geometry.rowHeight, this.geometry.viewport][event.deltaMode];
-    const offset = this.geometry.within(this.offset + event.deltaY * step);
-    if (event.ctrlKey || event.shiftKey || offset === this.offset) return;
-    event.preventDefault();
-    this.scrollTo(offset);
     this.look();
     this.draw();
   }

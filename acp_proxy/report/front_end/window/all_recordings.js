@@ -112,7 +112,8 @@ export class AllRecordings {
     for (const { element, entry } of rows) {
       if (element === next) next = next.nextElementSibling;
       else this.body.insertBefore(element, next);
-      element.toggleAttribute("hidden", !isChosen(entry, this.choice, Date.now()));
+      const isHit = this.groups.size === 0 || this.groups.has(entry.name);
+      element.toggleAttribute("hidden", !isHit || !isChosen(entry, this.choice, Date.now()));
     }
     // An element that is moved loses the focus.
     active?.focus({ preventScroll: true });
@@ -192,6 +193,7 @@ export class AllRecordings {
     const { signal } = (this.searching = new AbortController());
     Object.assign(this, { searched: text, hits: 0, groups: new Map() });
     clear(part(".hits-list"));
+    this.draw();
     this.box.hidden = text === "";
     if (text === "") return;
     this.stopper.hidden = false;
@@ -209,6 +211,7 @@ export class AllRecordings {
       end = `; ${endOf(error)}`;
     }
     if (signal !== this.searching.signal) return;
+    this.draw();
     this.stopper.hidden = true;
     this.say("", signal.aborted ? "; stopped" : end);
   }

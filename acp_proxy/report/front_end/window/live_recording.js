@@ -133,7 +133,7 @@ export class LiveRecording {
       state.select(firstRow(recording));
       if (this.isFollowing) this.follow();
     }
-    if (drawHead(state)) fit();
+    if (drawHead(state, this.bar.waits.waits)) fit();
   }
 
   /**

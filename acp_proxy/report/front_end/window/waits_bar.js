@@ -143,10 +143,16 @@ const TONES = { error: "trouble", warning: "caution" };
 /** What was drawn last in the head, as JSON. */
 let drawnHead = "";
 
-/** Draws what has changed. @param {State} state @returns {boolean} whether anything has */
-export function drawHead(state) {
+/**
+ * Draws what has changed.
+ * @param {State} state @param {Wait[]} waits which the bar shows, so that the head leaves them out
+ * @returns {boolean} whether anything has changed
+ */
+export function drawHead(state, waits) {
   const { name, started_at, summary, verdict, facts } = state.recording.meta;
-  const { problems, recording, stderr_tail = [], turns: [turn] } = summary;
+  const { recording, stderr_tail = [], turns: [turn] } = summary;
+  const problems = summary.problems.filter((/** @type {Finding} */ { rule, seq }) =>
+    rule !== "wait.unanswered" || !waits.some((wait) => wait.seq === seq));
   const stderr = stderr_tail.filter((/** @type {string} */ line) => line.trim() !== "");
   const drawn = JSON.stringify([name, recording, turn?.prompt, verdict, facts, problems, stderr]);
   if (drawn === drawnHead) return false;
