@@ -389,7 +389,7 @@ def test_filters_hide_steps_and_say_so(window: Visit, tmp_path: Path) -> None:
     calls = sum(it["kind"] == "tool_call" for it in entries)
     assert shown.count("entry-tool_call") == calls
     notes = page.page.locator(".conversation-notes").inner_text()
-    assert notes == f"{len(entries) - len(shown)} steps hidden by the filter or the chosen time."
+    assert notes == f"{len(entries) - len(shown)} steps hidden by what is chosen above."
     page.ask("() => acpReport.state.setFilter('')")
     page.page.wait_for_function("() => !document.querySelector('.conversation-notes .note')")
 

@@ -58,13 +58,13 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
     """The report page of an imported log without times shows no times."""
     ours = words_of(window, tmp_path, None)
     assert len(DURATION.findall(ours)) > 50
-    assert "not answered" in ours
+    assert "never answered" in ours
     assert "no times" not in ours
     theirs = words_of(window, tmp_path, log_of("zed", "times", "ending", "stderr"))
     match = DURATION.search(theirs)
     assert match is None, theirs[max(0, match.start() - 100) : match.end() + 50]
     assert not re.search(
-        r"\b(NaN|undefined|null s|(?<!wait\.)unanswered|not answered|exit)\b", theirs
+        r"\b(NaN|undefined|null s|(?<!wait\.)unanswered|never answered|exit)\b", theirs
     )
     assert "no times: in the order of the frames" in theirs
     assert "There are no times: the recording was imported from zed, which has none." in theirs

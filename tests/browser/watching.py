@@ -109,7 +109,7 @@ class Visit:
         self.page.evaluate(
             "() => 0"
         )  # by now what came before is noted, also where no script may run
-        assert asdict(self.noted) == asdict(Noted())
+        assert asdict(self.noted) == asdict(Noted()), self.noted
 
     def _on_dialog(self, dialog: Dialog) -> None:
         self.noted.dialogs.append(f"{dialog.type} {dialog.message}")

@@ -16,25 +16,6 @@ const TOKENS = new RegExp([
 const MARKS = ["", "bold", "faint", "italic", "underline", "", "", "inverse", "", "struck"];
 
 /**
- * The number (0 to 7) of the basic colour that is most similar to a colour.
- * @param {number[]} levels of red, green and blue
- */
-export function nearestColour([red = 0, green = 0, blue = 0]) {
-  const half = Math.max(red, green, blue) / 2;
-  return (red > half ? 1 : 0) + (green > half ? 2 : 0) + (blue > half ? 4 : 0);
-}
-
-/**
- * The number (0 to 7) of the basic colour for one of the 256 colours of a terminal: sixteen basic
- * colours, a cube of 6 x 6 x 6 colours, and greys.
- * @param {number} index
- */
-function basicColour(index) {
-  if (index < 16 || index > 231) return index < 16 ? index % 8 : 7;
-  return nearestColour([36, 6, 1].map((step) => Math.floor((index - 16) / step) % 6));
-}
-
-/**
  * Changes a style, and returns its classes.
  * @param {Map<string, string>} style by "fg", "bg" or a mark
  * @param {string} parameters
@@ -49,10 +30,11 @@ function styledBy(style, parameters) {
     else if (code < 10) style.set(MARKS[code], "");
     else if (code < 30) [code - 20, code - 21].forEach((mark) => style.delete(MARKS[mark]));
     else if (code === 38 || code === 48) {
-      const isIndex = numbers[at + 1] === 5;
-      const levels = numbers.slice(at + 2, at + 5);
-      style.set(side, `-${isIndex ? basicColour(levels[0]) : nearestColour(levels)}`);
-      at += isIndex ? 2 : 4;
+      // Of the 256 and the 16 million colours, only the sixteen basic ones are shown.
+      const index = numbers[at + 1] === 5 ? numbers[at + 2] : 16;
+      if (index < 16) style.set(side, `-${index % 8}`);
+      else style.delete(side);
+      at += numbers[at + 1] === 5 ? 2 : 4;
     } else if (code === 39 || code === 49) style.delete(side);
     else if (code < 50 || (code >= 90 && code < 108)) style.set(side, `-${code % 10}`);
   }

@@ -280,7 +280,7 @@ export class CallsView {
     if (!this.calls) return;
     const [calls, known] = [this.recording.numbers("call"), new Set()];
     const isFirst = (/** @type {number} */ row) => known.size < known.add(calls.at(row)).size;
-    this.rows = this.state.shown.filter((row) => calls.at(row) >= 0 && isFirst(row));
+    this.rows = this.state.shown.filter((row) => this.callAt(row) && isFirst(row));
     this.list.setItems(this.rows, this.indexOf(), place);
     const shown = Array.from(this.rows, this.callAt);
     const failed = shown.filter((call) => call?.is_failed).length;

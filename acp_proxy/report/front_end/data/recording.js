@@ -313,7 +313,7 @@ export class Recording {
   get isOpen() { return Boolean(this.meta.is_open || this.meta.summary?.live); }
 
   /** The words for a request without an answer. */
-  get unanswered() { return this.isOpen ? "open" : "not answered"; }
+  get unanswered() { return this.isOpen ? "open" : "never answered"; }
 
   /**
    * The method or kind of a row, with a sign for an answer, such as "fs/read_text_file ✓".

@@ -204,7 +204,6 @@ export class ListView {
       : Object.assign(seqButton(this.state, pair, words), { tabIndex: -1 });
     const isAnswer = recording.text("kind", row) !== "request";
     if (isAnswer) return [span("list-asked", link(`↩${request}`)), durationInWords(took, " ")];
-    const open = recording.isOpen ? "open" : "unanswered";
-    return Number.isNaN(answer) ? span("trouble", open) : link(`→${answer}`);
+    return Number.isNaN(answer) ? span("trouble", recording.unanswered) : link(`→${answer}`);
   }
 }

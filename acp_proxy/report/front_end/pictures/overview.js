@@ -5,18 +5,27 @@ import { debtsOf, endsOf, openSpans } from "./lanes.js";
 import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";
 import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
 
-/** @typedef {import("../shell/state.js").State} State */
+/**
+ * @typedef {import("../shell/state.js").State} State
+ * @typedef {import("./lanes.js").Span} Span
+ */
 
 /** In pixels: the place of the middle line, the smallest visible width, and the width of a mark. */
 const MIDDLE = 44;
 const SEEN = 2;
 const MARK = 10;
+/**
+ * The words for who has to answer, by lane; all other lanes are the client.
+ * @type {Record<string, string>}
+ */
+const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
 const STEPS = 1000;
 /** The strip is drawn this long after a change, so that it is not drawn for each new frame. */
 const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
+  spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(new Float64Array(0));
   /** The time of the last row, or of the end of a pause that lasts until now. */
   end = 0;
@@ -68,7 +77,8 @@ export class OverviewStrip {
   draw() {
     const [{ recording }, began] = [this, performance.now()];
     this.timer = 0;
-    const [times, debts] = [this.times.toArray(), debtsOf(recording, openSpans(recording))];
+    this.spans = openSpans(recording);
+    const [times, debts] = [this.times.toArray(), debtsOf(recording, this.spans)];
     const isEvent = (/** @type {number} */ row) => recording.text("stream", row) === "event";
     // The start and the end of a program are no part of the conversation.
     const has = (/** @type {number} */ row) =>
@@ -170,13 +180,22 @@ export class OverviewStrip {
   }
 
   /**
-   * Who is waited for in a gap, if `log` marks a pause there.
+   * Who is waited for in a gap: the party that a marked pause names, or else the tool call that the
+   * agent runs, or else the party that has to answer the last open request.
    * @param {import("./time_axis.js").Gap} gap
    */
-  awaitedIn({ row, debt }) {
-    const { pauses } = this.recording;
-    const endless = () => [...pauses].filter(([end, one]) => end < row && one.debt === debt).pop();
-    return (pauses.get(row) ?? (debt === 2 ? endless()?.[1] : undefined))?.awaited;
+  awaitedIn({ row, from, to, debt }) {
+    const endless = () =>
+      [...this.recording.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
+    const pause = this.recording.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
+    const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
+    if (pause || !span) return pause?.awaited;
+    const call = this.recording.steps.findLast(({ kind, seq, duration_ns }) => {
+      const start = this.times.at(this.recording.rowOf(seq));
+      return kind === "tool_call" && start <= from && to <= start + duration_ns;
+    });
+    if (call && span.lane === "agent") return `call ${call.title}`;
+    return `${AWAITED[span.lane] ?? "the client"}: ${this.recording.text("method", span.row)}`;
   }
 
   /**

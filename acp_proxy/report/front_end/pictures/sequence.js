@@ -243,7 +243,7 @@ export class SequenceView {
     const { recording, facts: { late } } = this;
     const isRequest = recording.text("kind", row) === "request";
     const isOpen = isRequest && Number.isNaN(recording.numbers("response_seq").at(row));
-    if (isOpen) return [span("badge trouble", recording.isOpen ? "open" : "never answered"), " "];
+    if (isOpen) return [span("badge trouble", recording.unanswered), " "];
     if (!late.has(row) && !late.has(last)) return [];
     return [span("badge caution", "after the end of its turn"), " "];
   }

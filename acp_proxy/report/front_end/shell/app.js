@@ -192,12 +192,10 @@ export class App {
     const { error, filter, range, query, recording } = state;
     const isEmpty = state.shown.length === 0 && recording.rows > 0;
     const isLost = !isEmpty && query && !state.isSearching && state.matched.length === 0;
-    const within = filter ? ` matches the filter “${filter}”`
-      : state.earliest > 0 ? " has come since “Hide earlier”" : " is there";
+    const within = filter ? ` matches the filter “${filter}”` : " is shown";
     const offers = [
       isEmpty && `No frame${within}${range ? " in the chosen time" : ""}.`,
       isEmpty && filter && button("Clear filter", () => state.setFilter("")),
-      isEmpty && state.earliest > 0 && button("Show earlier", () => state.hideBefore(0)),
       isLost && `No frame has the text “${query}”.`,
       isLost && button("Clear search", () => state.setQuery("")),
     ];
