@@ -221,7 +221,10 @@ export function mountDetail(container, state) {
   choose(pane.name);
 }
 
-/** What is shown of other frames than the row's own. @param {Recording} recording @param {number} row */
+/**
+ * What is shown of frames beside the row's own, as text.
+ * @param {Recording} recording @param {number} row
+ */
 const factsAround = async (recording, row) =>
   JSON.stringify([recording.pair(row), await recording.entries.about([row])]);
 
@@ -255,9 +258,10 @@ export const canFail = ({ meta, rows, text }, row) => (meta.rows_in_recording ??
 
 /**
  * A plan, as TOML, that fires once: at the message of a row.
- * @param {Recording} recording @param {number} row @param {string} kind @param {string} settings
+ * @param {Recording} recording @param {number} row
+ * @param {string} kind @param {string} how @param {string} settings
  */
-export function planText(recording, row, kind, settings) {
+export function planText(recording, row, kind, how, settings) {
   const terms = Object.entries(PLAN_COLUMNS).map(([key, name]) => {
     const value = recording.text(name, row);
     return value === null ? `not ${key}:*` : termText(key, value);
@@ -272,8 +276,8 @@ export function planText(recording, row, kind, settings) {
   const change = member ? `set = { "${member}" = "changed" }` : 'frame = "changed"';
   const where = JSON.stringify(terms.join(" ")).replaceAll("\x7f", "\\u007f");
   return [
-    `# Only frame #${recording.numbers("seq").at(row)}.`, "[[fault]]", `kind = "${kind}"`,
-    `where = ${where}`, `after = ${after}`, "times = 1", kind === "replace" ? change : settings, "",
+    `# A replay ${how} frame #${recording.numbers("seq").at(row)}.`, "[[fault]]",
+    `kind = "${kind}"`, `where = ${where}`, `after = ${after}`, "times = 1", kind === "replace" ? change : settings, "",
   ].join("\n");
 }
 
@@ -287,13 +291,12 @@ export function faultMenu(state, copyButton) {
   const plan = h("textarea", { rows: 7, "aria-label": "Plan of faults", spellcheck: "false" });
   const command = () => `acp-proxy replay ${shellWord(recording.meta.name)} --faults plan.toml`;
   const commandLine = h("code", { class: "text" });
-  const effect = noteLine();
-  const box = div("fault-plan", effect, plan, copyButton("copy plan", () => plan.value), h("p", null, commandLine),
+  const box = div("fault-plan", noteLine("Save this as plan.toml. You may change it first."),
+    plan, copyButton("copy plan", () => plan.value), h("p", null, commandLine),
     copyButton("copy command", command));
   const buttons = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {
     buttons.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
-    plan.value = planText(recording, state.row, kind, settings);
-    clear(effect, `A replay ${how} frame #${state.seq}. Save this as plan.toml:`);
+    plan.value = planText(recording, state.row, kind, how, settings);
     box.hidden = false;
     clear(commandLine, command());
   }));

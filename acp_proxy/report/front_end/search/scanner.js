@@ -1,5 +1,5 @@
-// Reads lines block by block, and finds for each question the rows whose answer is yes. The page stays
-// usable meanwhile: keys and drawing come in between after some milliseconds.
+// Reads lines block by block, and finds for each question the rows whose answer is yes. Keys and
+// drawing come in between after some milliseconds, so the page stays usable.
 import { attempted, isObject, parsedRaw, RawValue } from "../data/values.js";
 import { jsonText, patternTest } from "../filter/json.js";
 import { pause } from "../data/source.js";

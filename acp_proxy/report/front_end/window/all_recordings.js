@@ -112,8 +112,7 @@ export class AllRecordings {
     for (const { element, entry } of rows) {
       if (element === next) next = next.nextElementSibling;
       else this.body.insertBefore(element, next);
-      const isHit = this.groups.size === 0 || this.groups.has(entry.name);
-      element.toggleAttribute("hidden", !isHit || !isChosen(entry, this.choice, Date.now()));
+      element.toggleAttribute("hidden", !isChosen(entry, this.choice, Date.now()));
     }
     // An element that is moved loses the focus.
     active?.focus({ preventScroll: true });
@@ -183,6 +182,11 @@ export class AllRecordings {
     else if (isTyping || ctrlKey || metaKey || altKey) return;
     else if (key === "/") this.fields.text.focus();
     else if (key === "f") this.fields.q.focus();
+    else if (key === "ArrowDown" || key === "ArrowUp") {
+      const seen = ".hits:not([hidden]) .hit, .chat:not([hidden]) a";
+      const links = /** @type {any[]} */ ([...document.querySelectorAll(seen)]);
+      links[links.indexOf(document.activeElement) + (key === "ArrowDown" ? 1 : -1)]?.focus();
+    }
     else return;
     event.preventDefault();
   }
@@ -193,7 +197,6 @@ export class AllRecordings {
     const { signal } = (this.searching = new AbortController());
     Object.assign(this, { searched: text, hits: 0, groups: new Map() });
     clear(part(".hits-list"));
-    this.draw();
     this.box.hidden = text === "";
     if (text === "") return;
     this.stopper.hidden = false;
@@ -211,7 +214,6 @@ export class AllRecordings {
       end = `; ${endOf(error)}`;
     }
     if (signal !== this.searching.signal) return;
-    this.draw();
     this.stopper.hidden = true;
     this.say("", signal.aborted ? "; stopped" : end);
   }

@@ -21,10 +21,9 @@ function startWindow() {
     return list.run();
   }
   const live = new LiveRecording(connection, decodeURIComponent(name));
-  const task = new Task(connection);
   const back = part(".to-list");
   back.href = `/${fragmentOf({ token: connection.token })}`;
-  back.before(task.menu("Save or copy", () => ({ name: live.name, path: live.path })));
+  back.before(new Task(connection).menu("Save or copy", () => live));
   return live.run();
 }
 
