@@ -276,8 +276,8 @@ export function planText(recording, row, kind, how, settings) {
   const change = member ? `set = { "${member}" = "changed" }` : 'frame = "changed"';
   const where = JSON.stringify(terms.join(" ")).replaceAll("\x7f", "\\u007f");
   return [
-    `# A replay ${how} frame #${recording.numbers("seq").at(row)}.`, "[[fault]]",
-    `kind = "${kind}"`, `where = ${where}`, `after = ${after}`, "times = 1", kind === "replace" ? change : settings, "",
+    `# A replay ${how} #${recording.numbers("seq").at(row)}.`, "[[fault]]", `kind = "${kind}"`,
+    `where = ${where}`, `after = ${after}`, "times = 1", kind === "replace" ? change : settings, "",
   ].join("\n");
 }
 
