@@ -140,7 +140,7 @@ def test_only_this_machine_can_connect(window: RunningWindow) -> None:
 
 
 def test_pages_are_the_same_without_data(window: RunningWindow, home: Path) -> None:
-    """All pages of `web` have the same bytes, without recorded data and without the token."""
+    """All pages of `web` are the same file, which contains neither recorded data nor the token."""
     pages = [window.get(path, None).body for path in ("/", "/r/x.db", "/r/no-such", "/r/a/../b")]
     assert len({*pages}) == 1
     for secret in (window.token, str(home), "x.db"):

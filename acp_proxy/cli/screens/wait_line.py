@@ -1,4 +1,4 @@
-"""A status line of commands that follow a recording: who has to act, and for how long."""
+"""The last line of `log --follow` and `show --follow`: who is waited for, and how long already."""
 
 import sys
 import time

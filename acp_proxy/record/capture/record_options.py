@@ -196,7 +196,7 @@ class Option:
 
 
 class Ignored(str):
-    """A complaint about a value that cannot be used, in place of the value."""
+    """A complaint about a value. It takes the place of the value, which cannot be used."""
 
     __slots__ = ()
 

@@ -85,7 +85,7 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """`log` prints a permission request with the title of its tool call."""
+    """`log` prints a permission request with its call's title, and its answer with the option."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
