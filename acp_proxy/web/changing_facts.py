@@ -84,7 +84,9 @@ class ChangingFacts:
             number += 1
         first, self._blocks = min(number * ENTRIES, len(index["seq"])), blocks
         index = {name: value[first:] for name, value in index.items() if name != "first"}
-        summary = evolve(data.summary, waiting=[])  # the page shows waits with a clock of its own
+        # The page of a running chat shows waits and their durations with a clock of its own.
+        spent = {} if data.summary.live else data.summary.spent
+        summary = evolve(data.summary, waiting=[], spent=spent)
         verdict = find_verdict(summary)
         is_wait = verdict.finding is not None and verdict.finding.rule == UNANSWERED
         meta = {

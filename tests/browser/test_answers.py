@@ -130,7 +130,7 @@ def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -
     message = page.page.locator("#app .message")
     message.get_by_text("No frame matches the filter “call:pytest”.").wait_for()
     count = page.page.locator("output[for=filter]")
-    assert count.inner_text() == "0 / 15"
+    assert count.inner_text() == "0 of 15"
     assert page.page.locator("output[for=search]").inner_text() == "0 of 1 finding"
     message.get_by_role("button", name="Clear filter").click()
     page.page.wait_for_function("() => acpReport.state.shown.length === 15")

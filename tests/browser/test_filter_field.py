@@ -136,7 +136,7 @@ def test_a_message_becomes_a_plan_of_faults(page: Visit, axe: str) -> None:
     """
     show(page, "list")
     page.page.evaluate(axe + ";() => 0")
-    page.page.get_by_text("As a fault").click()
+    page.page.get_by_text("Replay with a fault").click()
     plan = page.page.get_by_label("Plan of faults")
     for name, kind in (("drop it", "drop"), ("delay it", "latency"),
                        ("change it", "replace")):  # fmt: skip

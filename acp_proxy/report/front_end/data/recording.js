@@ -13,9 +13,9 @@ import { setTimeStep, visibleText } from "../shell/dom.js";
  * RowCells
  * @typedef {import("./source.js").Source} Source
  * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
- * @typedef {{before: number, ns: number, awaited: string, debt: number}} Pause a time in which the
- * conversation stood still, as `log` marks it: the frame before it, who was waited for, and the
- * `debt` as in `Gap` of time_axis.js
+ * @typedef {{before: number, ns: number, awaited: string, debt: number, isNow: boolean}} Pause a
+ * time in which the conversation stood still, as `log` marks it: the frame before it, who was
+ * waited for, the `debt` as in `Gap` of time_axis.js, and whether it still lasts
  */
 
 /** The members of a frame in JSON that are columns. */
@@ -169,7 +169,8 @@ export class Recording {
     this.pauses.clear();
     for (const [before, after, ns, awaited, isEndless] of meta.pauses ?? []) {
       const row = after === null ? this.rows : this.rowOf(after);
-      if (row >= 0) this.pauses.set(row, { before, ns, awaited, debt: isEndless ? 2 : 1 });
+      const isNow = after === null && Boolean(meta.summary.live);
+      if (row >= 0) this.pauses.set(row, { before, ns, awaited, debt: isEndless ? 2 : 1, isNow });
     }
     this.tellGrown();
   }

@@ -33,7 +33,7 @@ const saidParts = async (row, state) => {
 const treeParts = async (row, { recording }) => {
   const line = decodeText(await recording.line(row));
   const tree = attempted(() => new JsonTree(line));
-  if (tree !== null) return [button("open all", () => tree.openAll()), tree.box];
+  if (tree !== null) return [button("Open all", () => tree.openAll()), tree.box];
   return [noteLine("The line is not JSON, or nested too deeply; see its bytes.")];
 };
 
@@ -169,7 +169,7 @@ export function mountDetail(container, state) {
   const panel = h("div",
     { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
   const copies = h("details", { class: "copies" }, h("summary", null, "Copy"),
-    copyButton("command", () => commandFor(recording.meta.name, state.seq ?? 0)),
+    copyButton("Command", () => commandFor(recording.meta.name, state.seq ?? 0)),
     recording.hasPayloads && copyButton("JSON", () => recording.line(state.row).then(decodeText)));
   const fault = faultMenu(state, copyButton);
   const controls = div("detail-line", tabs.element, copies, fault.menu);
@@ -241,9 +241,9 @@ async function emptyParts(recording, row) {
 
 /** The kinds of faults, what they do, what a replay does with the frame, and own settings. */
 export const FAULTS = [
-  ["drop", "drop it", "does not deliver", ""],
-  ["latency", "delay it", "delivers 10 s late", "latency_ms = 10000"],
-  ["replace", "change it", "delivers changed", ""],
+  ["drop", "Drop it", "does not deliver", ""],
+  ["latency", "Delay it", "delivers 10 s late", "latency_ms = 10000"],
+  ["replace", "Change it", "delivers changed", ""],
 ];
 /** The keys of the terms and the columns that a plan names. */
 const PLAN_COLUMNS = { dir: "stream", kind: "kind", method: "method", session: "session" };
@@ -288,19 +288,19 @@ export function planText(recording, row, kind, how, settings) {
 export function faultMenu(state, copyButton) {
   const { recording } = state;
   let shown = -1;
-  const plan = h("textarea", { rows: 7, "aria-label": "Plan of faults", spellcheck: "false" });
+  const plan = h("textarea", { wrap: "off", "aria-label": "Plan of faults", spellcheck: "false" });
   const command = () => `acp-proxy replay ${shellWord(recording.meta.name)} --faults plan.toml`;
   const commandLine = h("code", { class: "text" });
-  const box = div("fault-plan", noteLine("Save this as plan.toml. You may change it first."),
-    plan, copyButton("copy plan", () => plan.value), h("p", null, commandLine),
-    copyButton("copy command", command));
+  const box = div("fault-plan", noteLine("Put this into a file plan.toml. You may change it first."),
+    plan, copyButton("Copy plan", () => plan.value), h("p", null, commandLine),
+    copyButton("Copy command", command));
   const buttons = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {
     buttons.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
     plan.value = planText(recording, state.row, kind, how, settings);
     box.hidden = false;
     clear(commandLine, command());
   }));
-  const menu = h("details", { class: "copies" }, h("summary", null, "As a fault"), buttons);
+  const menu = h("details", { class: "copies" }, h("summary", null, "Replay with a fault"), buttons);
   const update = () => {
     menu.hidden = !canFail(recording, state.row);
     box.hidden ||= menu.hidden || shown !== state.row;

@@ -72,10 +72,5 @@ export function termsIn(filter) {
 export function withTerm(filter, term) {
   const tokens = tokensIn(filter);
   if (tokens.includes(term) && termsIn(filter).includes(term)) return filter;
-  let depth = 0;
-  const isEither = tokens.some((token) => {
-    depth += Number(token === "(") - Number(token === ")");
-    return token === "or" && depth === 0;
-  });
-  return `${isEither ? `(${filter.trim()})` : filter} ${term}`.trim();
+  return `${tokens.includes("or") ? `(${filter.trim()})` : filter} ${term}`.trim();
 }

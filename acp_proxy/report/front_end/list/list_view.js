@@ -184,8 +184,9 @@ export class ListView {
   marks(first, last) {
     const { matched } = this.state;
     const sentences = this.recording.problems.get(first);
+    const how = this.state.isWarned(first) ? "warning" : "problem";
     return [
-      sentences && sign(this.state.isWarned(first) ? "sign-warning" : "sign-problem", "▼",
+      sentences && sign(`sign-${how}`, how === "warning" ? "⚠" : "✗",
         sentences.map(({ text }) => text).join("\n")),
       (this.recording.numbers("flags").at(first) & 7) > 0 && sign("sign-fault", "◆", "fault"),
       matched[lowerBound(matched, first)] <= last && sign("sign-hit", "●", "found"),

@@ -91,8 +91,9 @@ export class OverviewStrip {
       Uint8Array.from([...debts, ...owed]), { has });
     clear(this.said, this.words());
     this.fit();
-    // If drawing takes long, the strip is drawn less often.
-    this.pause = Math.max(DRAWN_AFTER_MS, 20 * (performance.now() - began));
+    // If drawing takes long, the strip is drawn less often; but the first facts are drawn soon.
+    const rest = recording.meta.partial ? 0 : 20 * (performance.now() - began);
+    this.pause = Math.max(DRAWN_AFTER_MS, rest);
   }
 
   /** Draws the strip in its present width. The bars are drawn a moment later. */
@@ -176,7 +177,10 @@ export class OverviewStrip {
    */
   gap({ left, right, debt, gaps }) {
     const words = new Set(gaps.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
-    return this.stretch(`gap debt-${debt}`, left, right, durationInWords(lengthOf(gaps)), ...words);
+    // How long the present wait lasts is not drawn: another clock counts it.
+    const { isNow } = this.recording.pauses.get(gaps[gaps.length - 1].row) ?? {};
+    const length = isNow ? "now" : durationInWords(lengthOf(gaps));
+    return this.stretch(`gap debt-${debt}`, left, right, length, ...words);
   }
 
   /**

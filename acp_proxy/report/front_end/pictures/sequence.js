@@ -108,7 +108,7 @@ export class SequenceView {
     const name = `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`;
     setAttribute(node, "aria-label", name);
     const time = kind === "gap" || kind === "turn" ? "" : secondsInWords(item.time, "", " s");
-    const when = [h("b", null, trouble && "▼ ", number), time];
+    const when = [h("b", null, trouble && (this.state.isWarned(row) ? "⚠ " : "✗ "), number), time];
     const drawing = svg("svg", { "aria-hidden": "true" }, this.bars(item), this.arrows(item));
     node.append(
       h("span", { class: "sequence-when", role: "gridcell" }, when),

@@ -216,7 +216,7 @@ export class App {
       : `${noun} ${place} of ${length}`, state.isSearching && "…");
     const whole = recording.rows.toLocaleString("en", { notation: "compact" });
     clear(ofFilter, state.error && "still ", shown.length < recording.rows
-      ? `${left} / ${whole}` : countInWords(recording.rows, "frame"));
+      ? `${left} of ${whole}` : countInWords(recording.rows, "frame"));
     // A link may have set the filter and the search.
     [this.filter.value, this.search.value] = [state.filter, state.query];
   }

@@ -429,5 +429,5 @@ export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
     : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
 
 /** @param {import("../data/recording.js").Pause} pause */
-export const pauseWords = ({ ns, awaited, debt }) =>
-  `${durationInWords(ns)} · waiting for ${awaited}${debt === 2 ? " · never ended" : ""}`;
+export const pauseWords = ({ ns, awaited, debt, isNow }) =>
+  `${isNow ? "now" : durationInWords(ns)} · waiting for ${awaited}${debt === 2 ? " · never ended" : ""}`;

@@ -16,6 +16,7 @@ const MOST_HITS = 1000;
  * @property {string | null} stream
  * @property {string} kind
  * @property {string | null} method
+ * @property {string | null} pointer to the text with the match
  * @property {string} before
  * @property {string} match
  * @property {string} after
@@ -226,7 +227,7 @@ export class AllRecordings {
   }
 
   /** @param {Hit} hit */
-  add({ path, seq, t_ns, stream, method, kind, before, match, after }) {
+  add({ path, seq, t_ns, stream, method, kind, pointer, before, match, after }) {
     const name = path.slice(path.lastIndexOf("/") + 1);
     const known = this.groups.get(name);
     const group = known ?? h("ol", null);
@@ -236,8 +237,9 @@ export class AllRecordings {
     this.hits += 1;
     const link = h("a", { class: "hit" },
       span("hit-place", `#${seq} `, t_ns !== null && secondsInWords(t_ns, "", " s")),
-      span("hit-method", method ?? kind),
-      span(stream ?? "", `…${before.slice(-60)}`, h("mark", null, match), after));
+      // The last name in the pointer says what was found, such as the title of a call.
+      span("hit-method", [method ?? kind, pointer?.split("/").pop()].filter(Boolean).join(" ")),
+      span(stream ?? "", before.slice(-60), h("mark", null, match), after));
     link.href = pageOf(this.connection.token, name, { seq, q: this.searched });
     group.append(h("li", null, link));
   }

@@ -138,7 +138,8 @@ export class ListRow {
     const { name, live, severity, result, prompt, problem, findings, started_at } = entry;
     Object.assign(this.element.dataset, { live, severity });
     clear(this.words, live && "running: ", result);
-    clear(this.link, h("bdi", null, prompt), " ", span("faint", h("bdi", null, name)));
+    clear(this.link, h("bdi", null, prompt), " ",
+      span("faint", h("bdi", null, name.replace(/\.db$/, ""))));
     // The link covers the row, so its title has what the columns cut.
     const why = (findings ?? []).map(({ text }) => text);
     const clock = started_at && new Date(started_at).toLocaleString("sv");
@@ -146,21 +147,21 @@ export class ListRow {
       problem, ...why];
     setAttribute(this.link, "title", full.filter(Boolean).join("\n"));
     for (const column of TEXT_COLUMNS) {
-      const text = entry[column];
-      clear(this.cells[column], text ? h("bdi", null, text) : "");
+      clear(this.cells[column], entry[column] ? h("bdi", null, entry[column]) : "");
     }
+    // As old as the words for the wait.
+    if (live) clear(this.cells.took, waitInWords(1e6 * (Date.now() - Date.parse(started_at))));
     this.keepTime();
   }
 
   /** Writes the times that depend on the present. */
   keepTime() {
-    const { live, started_at, is_imported } = this.entry;
+    const { started_at, is_imported } = this.entry;
     if (started_at === "") return;
     const began = new Date(started_at);
     const past = Date.now() - began.getTime();
     const words = `${is_imported ? "imported " : ""}${timeAgo(past) || dayOf(began)}`;
     if (this.cells.when.textContent !== words) clear(this.cells.when, words);
-    if (live) clear(this.cells.took, waitInWords(past * 1e6));
   }
 }
 
