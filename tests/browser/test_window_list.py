@@ -271,7 +271,7 @@ def test_a_running_recording_comes_first_and_says_who_is_waited_for(
         recorder.to_agent(request(2, "session/prompt", sessionId="s", prompt=prompt))
         opened(page, live_window, count=2)
         first = page.locator(SHOWN).first
-        expect(first).to_contain_text("running: agent")
+        expect(first).to_contain_text("agent")
         expect(first).to_contain_text("fix the test")
         assert page.title() == "● 1 running · Recordings"
         page.get_by_label("Result").select_option("running")

@@ -231,7 +231,8 @@ export class AllRecordings {
     const name = path.slice(path.lastIndexOf("/") + 1);
     const known = this.groups.get(name);
     const group = known ?? h("ol", null);
-    const title = [name, this.rows.get(name)?.entry.prompt].filter(Boolean).join(": ");
+    const { prompt } = this.rows.get(name)?.entry ?? {};
+    const title = [name.replace(/\.db$/, ""), prompt].filter(Boolean).join(": ");
     if (!known) part(".hits-list").append(h("h2", null, h("bdi", null, title)), group);
     this.groups.set(name, group);
     this.hits += 1;

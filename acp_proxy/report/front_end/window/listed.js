@@ -137,14 +137,13 @@ export class ListRow {
     this.entry = entry;
     const { name, live, severity, result, prompt, problem, findings, started_at } = entry;
     Object.assign(this.element.dataset, { live, severity });
-    clear(this.words, live && "running: ", result);
+    clear(this.words, result);
     clear(this.link, h("bdi", null, prompt), " ",
       span("faint", h("bdi", null, name.replace(/\.db$/, ""))));
     // The link covers the row, so its title has what the columns cut.
-    const why = (findings ?? []).map(({ text }) => text);
     const clock = started_at && new Date(started_at).toLocaleString("sv");
     const full = [name, clock, entry.note, entry.agent, entry.client, entry.recording?.cwd,
-      problem, ...why];
+      problem, ...(findings ?? []).map(({ text }) => text)];
     setAttribute(this.link, "title", full.filter(Boolean).join("\n"));
     for (const column of TEXT_COLUMNS) {
       clear(this.cells[column], entry[column] ? h("bdi", null, entry[column]) : "");
