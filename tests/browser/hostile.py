@@ -17,7 +17,7 @@ from tests.support.images import REFUSED, SHOWN, image
 from tests.support.log_writer import LogWriter, error, notification, request, result, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 AWAY = "http://example.invalid"
@@ -211,15 +211,15 @@ def _call(p: str) -> dict[str, Any]:
     }
 
 
-def record_hostile(path: Path) -> Path:
-    """Makes a recording with every payload in every place, and with unusual lines."""
+def record_hostile(path: Path, payloads: Iterable[str] = PAYLOADS.values()) -> Path:
+    """Makes a recording with each payload in every place, and with unusual lines."""
     every = " ".join(PAYLOADS.values())
     with LogWriter(path) as recorder:
         hostile = Hostile(recorder)
         parties = {"name": every, "version": every, "title": every}
         hostile.client(request(0, "initialize", protocolVersion=1, clientInfo=parties))
         hostile.agent(result(0, protocolVersion=1, agentInfo=parties, authMethods=[_named(every)]))
-        for payload in PAYLOADS.values():
+        for payload in payloads:
             hostile.converse(payload)
         _write_pictures(hostile)
         _write_odd_lines(recorder)

@@ -10,7 +10,7 @@ import pytest
 from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.log_format import STDERR
 from acp_proxy.store.reader import RecordingReader
-from tests.browser.hostile import TAGS
+from tests.browser.hostile import ADDRESSES, PAYLOADS, TAGS, record_hostile
 from tests.browser.test_hostile import assert_unharmed
 from tests.browser.truth import database_of, report, said
 from tests.browser.watching import WIDE
@@ -334,12 +334,20 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
     page.assert_quiet()
 
 
+@pytest.mark.parametrize(
+    "payloads",
+    [
+        pytest.param({**TAGS, **ADDRESSES}, id="markup"),
+        pytest.param(PAYLOADS, id="everything", marks=pytest.mark.soak),
+    ],
+)
 def test_hostile_texts_and_images_are_harmless(
-    window: Visit, resize: Callable[[int, int], None], hostile_report: Path
+    window: Visit, resize: Callable[[int, int], None], tmp_path: Path, payloads: dict[str, str]
 ) -> None:
     """A report page shows recorded HTML and scripts as text, and draws only valid images."""
+    path = report(record_hostile(tmp_path / "hostile.db", payloads.values()), tmp_path)
     resize(1280, 6000)  # few screens are read faster
-    page = window.open(hostile_report)
+    page = window.open(path)
     page.page.wait_for_function(READY)
     drawn = page.ask(READ_ALL, 200)
     words = " ".join(it["text"] for it in drawn)
@@ -349,7 +357,7 @@ def test_hostile_texts_and_images_are_harmless(
     results = [tuple(size) for it in drawn for size in it["images"]]
     assert {*results} <= sizes
     assert len(results) >= 8
-    assert_unharmed(page, hostile_report)
+    assert_unharmed(page, path)
 
 
 def test_thousands_of_calls_need_few_elements(window: Visit, tmp_path: Path) -> None:
