@@ -26,6 +26,7 @@ _ITEM = "*"
 _LONGEST_ESCAPE = 6
 _SCALARS = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _CONTROLS = {rb"\b": "\b", rb"\f": "\f", rb"\n": "\n", rb"\r": "\r", rb"\t": "\t"}
 _INSIDE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
 _Path = tuple[str, ...]
@@ -112,8 +113,8 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string; None if the string is invalid or has a Unicode escape."""
-    if b"\\u" in raw:
+    """Returns the text of a string; None if the string is invalid or may escape a surrogate."""
+    if _SURROGATE.search(raw):
         return None
     try:
         return str(json.loads(f'"{raw.decode()}"', strict=False))

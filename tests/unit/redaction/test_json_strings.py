@@ -68,6 +68,19 @@ def test_characters_have_places(text: str, ascii_only: bool) -> None:
         assert Decoded(raw[places[n] : places[n + 1]]).text == char
 
 
+PIECES = [rb"\u00e9", rb"\u0000", rb"\ud83d", rb"\uDE00", rb"\\", rb"\"", rb"\n", rb"\x", rb"\u12",
+          "é😀".encode(), b"\xff", b"ud83d", b"\n"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map(b"".join))
+def test_a_text_does_not_change_if_a_place_in_it_is_needed(raw: bytes) -> None:
+    """Masking decodes any string to the same text, whether or not it needs places in the string."""
+    decoded = Decoded(raw)
+    text = decoded.text
+    decoded.place(len(text))
+    assert decoded.text == text
+
+
 def test_repeated_names_are_all_found() -> None:
     """If a JSON object has two members of one name, masking finds both strings."""
     assert strings_in(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
