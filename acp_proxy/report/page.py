@@ -39,11 +39,7 @@ LOADER, SCRIPT = "shell/loader.js", "shell/start.js"
 """The paths of two scripts: the loader (it runs first) and the main script."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
-_WINDOW_SCRIPT = "window/window.js"
-_WINDOW_STYLES = ("window/window.css", "window/all_recordings.css")
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
-TYPE_POLICY = "acp-report-script"
-"""The name of the only Trusted Types policy, which the page's script needs."""
 _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
@@ -93,8 +89,8 @@ def window_page() -> bytes:
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
     """
-    made, script, look = assets(), read_script(_WINDOW_SCRIPT), read_style(_COMPARISON_STYLES)
-    style = made.style + read_style(_WINDOW_STYLES)
+    made, script, look = assets(), read_script("window/window.js"), read_style(_COMPARISON_STYLES)
+    style = made.style + read_style(("window/window.css", "window/all_recordings.css"))
     policy = content_policy((made.loader, script), (style, look), connects="'self'")
     head = rendered("web.html.j2", (), style, policy=policy, step_ns=0)
     return b"".join([*head, *_end(made, script)])
@@ -159,18 +155,17 @@ def content_policy(scripts: Iterable[str], styles: Iterable[str], connects: str 
         connects: the only source from which the page may request data; empty if the page requests
             nothing.
     """
-    allowed = " ".join(map(source_hash, scripts)) or "'none'"
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src {allowed}",
+            "script-src " + (" ".join(map(source_hash, scripts)) or "'none'"),
             f"style-src {' '.join(map(source_hash, styles))}",
             *([f"connect-src {connects}"] if connects else []),
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
-            f"trusted-types {TYPE_POLICY}",
+            "trusted-types acp-report-script",
         )
     )
 

@@ -44,9 +44,7 @@ def _words(entry: ListedRecording, recording: Recording) -> dict[str, Any]:
     is_doubtful = entry.has_faults or first is not None or entry.problem is not None
     is_error = first is not None and first.severity == Severity.ERROR
     return {
-        "result": result_words(
-            findings, recording, entry.waiting, live=entry.live, stop=entry.last_stop
-        ),
+        "result": result_words(findings, recording, entry.waiting, live=entry.live),
         "severity": "error" if is_error else "warning" if is_doubtful else "",
         "agent": agent_of(recording),
         "client": recording.client_title,

@@ -75,7 +75,7 @@ def test_each_row_says_what_happened_in_words(page: Page, shipped_window: LiveWi
     expect(page.locator(SHOWN)).to_have_count(len(SHIPPED))
     cells = row(page, "crash").locator("[role=cell]").all_inner_texts()
     assert cells[1].split() == ["✗", "crashed:", "SIGABRT"]
-    assert cells[2].split("\n") == ["Why does the test of the greeting fail?", "crash.db"]
+    assert cells[2].split("\n") == ["Why does the test of the greeting fail?", "crash"]
     assert cells[3:6] == ["demo-agent 1.0", "demo-client 1.0", "acp-proxy-demo"]
     assert cells[6] == "1"
     assert re.fullmatch(r"\d+ ms", cells[7])

@@ -268,7 +268,7 @@ def _cells(
     if is_sick or counts.get("error"):
         mark, ink = "✗", Ink.TROUBLE
     live, tokens = Ink.TO_CLIENT if entry.live else None, entry.tokens or Tokens()
-    result = result_words(findings, recording, entry.waiting, live=entry.live, stop=entry.last_stop)
+    result = result_words(findings, recording, entry.waiting, live=entry.live)
     if first is None and (counts.get("error") or counts.get("warning")):
         result = "broke rules"
     if entry.live:

@@ -35,7 +35,7 @@ class WaitWords:
     """The words while the agent sends messages without a pause; empty if it sends none."""
 
     def at(self, now_ns: int) -> str:
-        """Returns the words at a time, such as ``agent silent 7.0 s, prompt #4 open``.
+        """Returns the words at a time, such as ``agent silent 7 s, prompt #4 open``.
 
         Args:
             now_ns: the time, in nanoseconds since the start of the recording.
@@ -43,7 +43,7 @@ class WaitWords:
         lasted_ns = now_ns - self.since_ns
         if self.streaming and lasted_ns <= PAUSE_NS:
             return self.streaming
-        return f"{self.before} {duration(lasted_ns)}{self.after}"
+        return f"{self.before} {duration(lasted_ns, 10**9)}{self.after}"
 
 
 @frozen
@@ -94,7 +94,7 @@ def _waits(context: DiagnosisContext) -> list[OpenWait]:
 def waiting_for(waiting: Sequence[CurrentWait]) -> str:
     """Returns who has to act in a running conversation, and how long the wait has taken so far.
 
-    Examples are ``a person: permission 12.0 s`` and ``agent silent 7.0 s, prompt #4 open``. The
+    Examples are ``a person: permission 12 s`` and ``agent silent 7 s, prompt #4 open``. The
     text is empty without a wait.
 
     Args:

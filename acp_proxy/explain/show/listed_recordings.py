@@ -45,7 +45,7 @@ def listed_form(entry: ListedRecording) -> dict[str, object]:
     Args:
         entry: the entry, with its findings.
     """
-    hidden = ("first_prompt", "masked", "last_stop")
+    hidden = ("first_prompt", "masked")
     form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
     findings = entry.findings
     errors = [f for f in findings or () if f.severity == Severity.ERROR]

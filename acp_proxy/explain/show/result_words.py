@@ -13,22 +13,10 @@ STOPPED = "told to stop"
 _REASONS = {STOPPED: "stopped by the client", "by itself": "on its own"}
 _NO_ANSWER = {"agent": "agent hung", "client": "client: no answer", None: "never answered"}
 """The words for a request without an answer, by who is to blame."""
-_STOPS = {
-    "cancelled": "cancelled",
-    "refusal": "agent refused",
-    "max_tokens": "token limit reached",
-    "max_turn_requests": "request limit reached",
-}
-"""The words for the stop reasons of turns that did not end as usual."""
 
 
 def result_words(
-    findings: Sequence[Finding],
-    recording: Recording,
-    waiting: str = "",
-    *,
-    live: bool = False,
-    stop: str = "",
+    findings: Sequence[Finding], recording: Recording, waiting: str = "", *, live: bool = False
 ) -> str:
     """Returns the result of a conversation, such as ``agent hung #6`` or ``ended``.
 
@@ -37,7 +25,6 @@ def result_words(
         recording: the row of the recording.
         waiting: who has to act now, in words; empty for nobody.
         live: whether the recorder is running.
-        stop: the stop reason of the last turn; may be empty.
     """
     first = next((f for f in findings if f.severity is not Severity.INFO), None)
     if first is not None:
@@ -46,7 +33,7 @@ def result_words(
         return waiting or "nothing is open"
     if recording.state != "complete":
         return recording.shown_state
-    return exit_words(recording) if recording.exit_code else _STOPS.get(stop, "ended")
+    return exit_words(recording) if recording.exit_code else "ended"
 
 
 def _of_finding(finding: Finding, recording: Recording) -> str:

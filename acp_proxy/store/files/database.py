@@ -29,8 +29,11 @@ from acp_proxy.store.files.side_files import (
     WAL,
     check_plain,
     check_side_files,
+    connect,
+    guarded,
     has_files_beside,
     has_journal,
+    is_open,
     may_be_rolled_back,
     needs_no_side_file,
 )
@@ -97,8 +100,7 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
     real = path.resolve()
     check_plain(real)
     check_side_files(real, to_write=True)
-    uri = f"{real.as_uri()}?mode=rw"
-    connection = sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False)
+    connection = connect(real, "mode=rw", timeout)
     with _closed_on_failure(connection):
         connection.execute("PRAGMA trusted_schema=OFF")
     return connection
@@ -196,8 +198,7 @@ def open_readonly(
         immutable = immutable or (not in_use and needs_no_side_file(real))
     except OSError as e:
         raise unreadable(path, e) from None
-    uri = f"{real.as_uri()}?mode=ro&immutable={int(immutable)}"
-    connection = sqlite3.connect(uri, uri=True, timeout=2.0, check_same_thread=False)
+    connection = connect(real, f"mode=ro&immutable={int(immutable)}", 2.0)
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             connection.execute(f"PRAGMA {pragma}")
@@ -230,8 +231,11 @@ def open_readonly(
     return connection
 
 
+@guarded()
 def is_sqlite(path: Path) -> bool:
     """Whether a file has the header of a SQLite database; False if it cannot be read."""
+    if is_open(path):
+        return True
     try:
         with open_plain(path) as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -297,7 +301,10 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
     return DamagedRecording(path, str(error), is_foreign=isinstance(error, ForeignTables))
 
 
+@guarded()
 def _check_header(path: Path) -> None:
+    if is_open(path):
+        return
     try:
         with open_plain(path) as file:
             start = file.read(len(MAGIC))
@@ -320,19 +327,16 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
     with _closed_on_failure(connection):
         for pragma in ("journal_mode=MEMORY", "secure_delete=ON", "synchronous=OFF"):
             connection.execute(f"PRAGMA {pragma}")
-        _empty(has_views=where != "").backup(connection)
+        _empty().backup(connection)
     return connection
 
 
 @cache
-def _empty(*, has_views: bool = True) -> sqlite3.Connection:
+def _empty() -> sqlite3.Connection:
     """Returns an empty database to copy; a copy is made 40 times as fast as a new database."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     atexit.register(connection.close)
     _migrate(connection)
-    if not has_views:  # which users query, and which SQLite parses whenever it opens a database
-        views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
-        connection.executescript("".join(f"DROP VIEW {name};" for (name,) in views))
     return connection
 
 

@@ -175,8 +175,6 @@ class ListedRecording:
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
     """Numbers, such as tokens, that the search for problems returned; None without numbers."""
-    last_stop: str = ""
-    """The stop reason of the last turn; empty if there is none."""
 
     @property
     def started_at(self) -> str:
@@ -214,7 +212,7 @@ def read_listed(
         unredacted: as for `list_recordings`.
     """
     # Imported late: a replay uses this module to find its recording, and reads no list.
-    from acp_proxy.store.queries.exchanges import last_stop, turn_count
+    from acp_proxy.store.queries.exchanges import turn_count
     from acp_proxy.store.queries.fired_faults import has_fired_faults
     from acp_proxy.store.queries.frames import first_prompt
     from acp_proxy.store.queries.recorded_events import made_by
@@ -245,7 +243,6 @@ def read_listed(
                 made_by(reader),
                 tuple(damaged_log.files(path)),
                 tokens,
-                last_stop(reader),
             )
     except UnreadableRecording as e:
         return ListedRecording(path, None, problem=str(e), size=disk_size(path))

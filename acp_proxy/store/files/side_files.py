@@ -7,7 +7,12 @@ which SQLite would delete. Recorders write no journals that name a super-journal
 
 import errno
 import os
+import sqlite3
 import struct
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from acp_proxy.base import system
@@ -26,6 +31,55 @@ _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
 _APPLICATION_ID = 68
 """The offset of the application id in the header of a database."""
 _WAL_MODE = b"\2\2"
+_OPEN: Counter[str] = Counter()
+"""The number of this process's connections to each database, by its real path."""
+_GUARD = threading.RLock()
+
+
+class Connection(sqlite3.Connection):
+    """A connection to a database.
+
+    A process that closes any descriptor of a file loses all its POSIX locks on this file. Another
+    process could then remove the write-ahead log that SQLite still uses here. So while a connection
+    is open, its process opens the files of the database only with SQLite; see `is_open`.
+    """
+
+    place = ""
+
+    def close(self) -> None:
+        """Closes the connection."""
+        super().close()
+        with _GUARD:
+            _OPEN[self.place] -= 1
+            self.place = ""
+
+
+def connect(path: Path, query: str, timeout: float) -> Connection:
+    """Opens a connection that any thread may use.
+
+    Args:
+        path: the real path of the database.
+        query: the end of the URI, such as ``mode=ro``.
+        timeout: seconds to wait for a lock.
+    """
+    uri = f"{path.as_uri()}?{query}"
+    with _GUARD:
+        connection = Connection(uri, uri=True, timeout=timeout, check_same_thread=False)
+        connection.place = str(path)
+        _OPEN[connection.place] += 1
+    return connection
+
+
+def is_open(path: Path) -> bool:
+    """Whether this process has a connection to a database, whose files are checked already."""
+    return _OPEN[os.path.realpath(path)] > 0
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Lets no other thread connect meanwhile; also a decorator."""
+    with _GUARD:
+        yield
 
 
 class UnsafeSideFile(OSError):
@@ -40,6 +94,7 @@ def has_files_beside(path: Path) -> bool:
     return any(os.path.lexists(f"{path}{suffix}") for suffix in SUFFIXES)
 
 
+@guarded()
 def check_side_files(path: Path, *, to_write: bool) -> None:
     """Makes sure that SQLite can safely open a database, even if the database does not exist yet.
 
@@ -52,6 +107,8 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
         UnsafeSideFile: SQLite would wait for ever, or touch a file of another program.
         OSError: a side file cannot be read.
     """
+    if is_open(path):
+        return
     for suffix in (WAL, SHARED_MEMORY, JOURNAL):
         if (kind := kind_at(f"{path}{suffix}")) is not None:
             raise UnsafeSideFile(f"{path.name}{suffix} is {kind}: expected a plain file, or none")
@@ -96,13 +153,14 @@ def has_journal(path: Path) -> bool:
     return _read(f"{path}{JOURNAL}", len(_MAGIC)) == _MAGIC
 
 
+@guarded()
 def needs_no_side_file(path: Path) -> bool:
     """Whether a database can be read as if it had no side files; SQLite then changes no such file.
 
     True if the database requires a write-ahead log, but this log is missing, or a foreign file has
     the name of this log.
     """
-    if _has_wal(path):
+    if is_open(path) or _has_wal(path):
         return False
     return os.path.lexists(f"{path}{WAL}") or _read(path, 20)[18:] == _WAL_MODE
 

@@ -223,12 +223,6 @@ def last_turn(rows: Rows) -> int:
     return int(next(last, {"id": 0})["id"])
 
 
-def last_stop(rows: Rows) -> str:
-    """Returns the stop reason of the last turn; empty if there is none."""
-    last = rows.query("SELECT stop_reason FROM turns ORDER BY id DESC LIMIT 1")
-    return str(next(last, {"stop_reason": None})["stop_reason"] or "")
-
-
 def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int | None]]:
     """Returns for each turn its duration, and the time from its prompt until a given word occurs.
 

@@ -223,10 +223,10 @@ function sectionParts(state, { turn, seq, heading, session, is_failed, took_ns, 
 
 /** @param {State} state @param {Entry} entry @returns {Child[]} */
 function openParts(state, entry) {
-  const { kind = "", seq, by, title, state: how, detail, is_failed, took_ns, remarks } = entry;
+  const { kind = "", by, title, state: how, detail, is_failed, took_ns, remarks } = entry;
   const name = kind === "message" && by === "client" ? "User" : OPEN[kind];
-  const end = how === "never answered" || how === "open" ? `Prompt #${seq}: ${how}`
-    : (title || how) + tookWords(took_ns);
+  const unended = how === "open" ? "is open" : how === "never answered" && "was never answered";
+  const end = unended ? `The prompt ${unended}` : (title || how) + tookWords(took_ns);
   return [
     h("p", { class: "entry-head" }, is_failed && "✗ ",
       termed(h("b", null, name || end), entryTerm(state, entry)),

@@ -247,9 +247,10 @@ export const FAULTS = [
 ];
 /** The keys of the terms and the columns that a plan names. */
 const PLAN_COLUMNS = { dir: "stream", kind: "kind", method: "method", session: "session" };
-/** For each kind of message, the member that a plan changes. @type {Record<string, string>} */
+/** For each kind of message, the setting that changes a member. @type {Record<string, string>} */
 const CHANGED = {
-  request: "/params", notification: "/params", response: "/result", error: "/error",
+  request: 'set = { "/params" = "changed" }', notification: 'set = { "/params" = "changed" }',
+  response: 'set = { "/result" = "changed" }', error: 'set = { "/error" = "changed" }',
 };
 
 /** Whether a plan can name a row. @param {Recording} recording @param {number} row */
@@ -272,12 +273,13 @@ export function planText(recording, row, kind, how, settings) {
     const isAlike = columns.every((codes) => codes.at(at) === codes.at(row));
     if (isAlike && recording.text("fate", at) !== "dropped") after += 1;
   }
-  const member = CHANGED[recording.text("kind", row) ?? ""];
-  const change = member ? `set = { "${member}" = "changed" }` : 'frame = "changed"';
-  const where = JSON.stringify(terms.join(" ")).replaceAll("\x7f", "\\u007f");
+  const member = CHANGED[recording.text("kind", row) ?? ""] ?? 'frame = "changed"';
+  const where = terms.map((term) => JSON.stringify(term).slice(1, -1)).join("\n")
+    .replaceAll("\x7f", "\\u007f");
   return [
     `# A replay ${how} #${recording.numbers("seq").at(row)}.`, "[[fault]]", `kind = "${kind}"`,
-    `where = ${where}`, `after = ${after}`, "times = 1", kind === "replace" ? change : settings, "",
+    `where = """\n${where}"""`, `after = ${after}`, "times = 1",
+    kind === "replace" ? member : settings, "",
   ].join("\n");
 }
 
@@ -290,21 +292,19 @@ export function faultMenu(state, copyButton) {
   let shown = -1;
   const plan = h("textarea", { wrap: "off", "aria-label": "Plan of faults", spellcheck: "false" });
   const command = () => `acp-proxy replay ${shellWord(recording.meta.name)} --faults plan.toml`;
-  const commandLine = h("code", { class: "text" });
-  const box = div("fault-plan", noteLine("Put this into a file plan.toml. You may change it first."),
-    plan, copyButton("Copy plan", () => plan.value), h("p", null, commandLine),
-    copyButton("Copy command", command));
-  const buttons = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {
-    buttons.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
+  const box = div("fault-plan", noteLine("Save as plan.toml, changed if you like, and run:"),
+    plan, copyButton("Copy plan", () => plan.value),
+    h("p", null, h("code", { class: "text" }, command())), copyButton("Copy command", command));
+  const kinds = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {
+    kinds.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
     plan.value = planText(recording, state.row, kind, how, settings);
     box.hidden = false;
-    clear(commandLine, command());
   }));
-  const menu = h("details", { class: "copies" }, h("summary", null, "Replay with a fault"), buttons);
+  const menu = h("details", { class: "copies" }, h("summary", null, "Replay with a fault"), kinds);
   const update = () => {
     menu.hidden = !canFail(recording, state.row);
     box.hidden ||= menu.hidden || shown !== state.row;
-    if (box.hidden) for (const one of buttons) setAttribute(one, "aria-pressed", "false");
+    if (box.hidden) for (const one of kinds) setAttribute(one, "aria-pressed", "false");
     shown = state.row;
   };
   box.hidden = true;

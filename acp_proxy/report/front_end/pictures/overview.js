@@ -21,8 +21,6 @@ const MARK = 10;
 const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
 const STEPS = 1000;
-/** The strip is drawn this long after a change, so that it is not drawn for each new frame. */
-const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
   spans = /** @type {Span[]} */ ([]);
@@ -31,8 +29,8 @@ export class OverviewStrip {
   end = 0;
   /** The timer of the next drawing. */
   timer = 0;
-  /** The time between a change and the next drawing. */
-  pause = DRAWN_AFTER_MS;
+  /** The time between a change and the next drawing, so that not each new frame is drawn. */
+  pause = 200;
 
   /** @param {HTMLElement} box @param {State} state */
   constructor(box, state) {
@@ -92,8 +90,7 @@ export class OverviewStrip {
     clear(this.said, this.words());
     this.fit();
     // If drawing takes long, the strip is drawn less often; but the first facts are drawn soon.
-    const rest = recording.meta.partial ? 0 : 20 * (performance.now() - began);
-    this.pause = Math.max(DRAWN_AFTER_MS, rest);
+    this.pause = recording.meta.partial ? 50 : Math.max(200, 20 * (performance.now() - began));
   }
 
   /** Draws the strip in its present width. The bars are drawn a moment later. */
@@ -177,10 +174,9 @@ export class OverviewStrip {
    */
   gap({ left, right, debt, gaps }) {
     const words = new Set(gaps.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
-    // How long the present wait lasts is not drawn: another clock counts it.
     const { isNow } = this.recording.pauses.get(gaps[gaps.length - 1].row) ?? {};
-    const length = isNow ? "now" : durationInWords(lengthOf(gaps));
-    return this.stretch(`gap debt-${debt}`, left, right, length, ...words);
+    const length = isNow ? "" : durationInWords(lengthOf(gaps));
+    return this.stretch(`gap debt-${debt} ${isNow ? "now" : ""}`, left, right, length, ...words);
   }
 
   /**

@@ -2,7 +2,7 @@
 // elements of more than about 16 million pixels, so a longer list is scaled: its scroll bar and the
 // wheel move in larger steps, but the keyboard moves by rows. Also the items of lists of rows: an
 // item is a row, a run of chunks, or the line for a pause or a turn above a row.
-import { durationInWords, h, setAttribute } from "./dom.js";
+import { durationInWords, h, setAttribute, span } from "./dom.js";
 import { lowerBound } from "../data/columns.js";
 
 /**
@@ -428,6 +428,9 @@ export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
   place % 2 === 0 ? piece
     : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
 
-/** @param {import("../data/recording.js").Pause} pause */
-export const pauseWords = ({ ns, awaited, debt, isNow }) =>
-  `${isNow ? "now" : durationInWords(ns)} · waiting for ${awaited}${debt === 2 ? " · never ended" : ""}`;
+/**
+ * The words for a pause. How long the present wait lasts is written by its clock.
+ * @param {import("../data/recording.js").Pause} pause
+ */
+export const pauseWords = ({ ns, awaited, debt, isNow }) => [isNow ? span("now")
+  : durationInWords(ns), " · waiting for ", awaited, debt === 2 && " · never ended"];

@@ -155,12 +155,13 @@ export class ListRow {
 
   /** Writes the times that depend on the present. */
   keepTime() {
-    const { started_at, is_imported } = this.entry;
+    const { live, started_at, is_imported } = this.entry;
     if (started_at === "") return;
-    const began = new Date(started_at);
-    const past = Date.now() - began.getTime();
-    const words = `${is_imported ? "imported " : ""}${timeAgo(past) || dayOf(began)}`;
-    if (this.cells.when.textContent !== words) clear(this.cells.when, words);
+    const at = new Date(started_at);
+    const past = Date.now() - at.getTime();
+    const ago = timeAgo(past) || dayOf(at);
+    const when = live ? "running" : is_imported ? `imported ${ago}` : ago;
+    if (this.cells.when.textContent !== when) clear(this.cells.when, when);
   }
 }
 

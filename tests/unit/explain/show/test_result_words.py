@@ -10,7 +10,6 @@ from attrs import evolve
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.show.result_words import ending_words, exit_words, result_words
 from acp_proxy.explain.show.summary import find_quickly
-from acp_proxy.store.queries.exchanges import last_stop
 from acp_proxy.store.reader import RecordingReader
 from tests.support.cases import each_case
 from tests.support.shipped_recordings import DIRECTORY
@@ -33,15 +32,13 @@ def ended(**values: Any) -> Recording:
         ("lost-permission", "client: no answer #11"),
         ("wrong-params", "set_mode: invalid params"),
         ("tour", "ended"),
-        ("cancelled", "cancelled"),
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
     """For each shipped recording, `list` shows the expected result."""
     with RecordingReader(DIRECTORY / f"{name}.db") as reader:
         findings, *_ = find_quickly(reader)
-        stop = last_stop(reader)
-        assert result_words(findings, reader.recording, stop=stop) == words
+        assert result_words(findings, reader.recording) == words
 
 
 @each_case(
