@@ -127,7 +127,7 @@ def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int,
 
 
 def hang_text(context: DiagnosisContext, wait: OpenWait) -> str:
-    """Returns a sentence such as ``agent silent 60.0 s, prompt #4 open: "fix the test"``.
+    """Returns a sentence such as ``agent silent 60 s, prompt #4 open: "fix the test"``.
 
     Args:
         context: the context with the open waits.

@@ -50,7 +50,7 @@ class WaitWatch:
         return time.monotonic_ns() - origin
 
     def line(self, waits: list[LiveWait]) -> str:
-        """Returns one line about waits, such as ``agent silent 7.0 s, prompt #4 open``.
+        """Returns one line about waits, such as ``agent silent 7 s, prompt #4 open``.
 
         Args:
             waits: an earlier result of `waits`; the durations in the line are those of now.

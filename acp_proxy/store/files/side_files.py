@@ -36,12 +36,13 @@ _OPEN: Counter[str] = Counter()
 _GUARD = threading.RLock()
 
 
-class Connection(sqlite3.Connection):
+class LockedConnection(sqlite3.Connection):
     """A connection to a database.
 
     A process that closes any descriptor of a file loses all its POSIX locks on this file. Another
     process could then remove the write-ahead log that SQLite still uses here. So while a connection
-    is open, its process opens the files of the database only with SQLite; see `is_open`.
+    is open, its process opens the database and the index of the write-ahead log only with SQLite;
+    see `is_open`. A connection to an immutable file has no locks.
     """
 
     place = ""
@@ -54,7 +55,7 @@ class Connection(sqlite3.Connection):
             self.place = ""
 
 
-def connect(path: Path, query: str, timeout: float) -> Connection:
+def connect(path: Path, query: str, timeout: float) -> LockedConnection:
     """Opens a connection that any thread may use.
 
     Args:
@@ -64,14 +65,14 @@ def connect(path: Path, query: str, timeout: float) -> Connection:
     """
     uri = f"{path.as_uri()}?{query}"
     with _GUARD:
-        connection = Connection(uri, uri=True, timeout=timeout, check_same_thread=False)
-        connection.place = str(path)
+        connection = LockedConnection(uri, uri=True, timeout=timeout, check_same_thread=False)
+        connection.place = "" if query.endswith("immutable=1") else str(path)
         _OPEN[connection.place] += 1
     return connection
 
 
 def is_open(path: Path) -> bool:
-    """Whether this process has a connection to a database, whose files are checked already."""
+    """Whether this process may have locks on a database, whose files are checked already."""
     return _OPEN[os.path.realpath(path)] > 0
 
 
@@ -107,8 +108,6 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
         UnsafeSideFile: SQLite would wait for ever, or touch a file of another program.
         OSError: a side file cannot be read.
     """
-    if is_open(path):
-        return
     for suffix in (WAL, SHARED_MEMORY, JOURNAL):
         if (kind := kind_at(f"{path}{suffix}")) is not None:
             raise UnsafeSideFile(f"{path.name}{suffix} is {kind}: expected a plain file, or none")
@@ -117,7 +116,7 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
             f"{path.name}{JOURNAL} names another file, which SQLite would delete; remove this"
             " journal, since no recorder has written it"
         )
-    if to_write or _has_wal(path):
+    if not is_open(path) and (to_write or _has_wal(path)):
         _check_begins(path, SHARED_MEMORY, _SHARED_STARTS, "an index of a write-ahead log")
     if to_write:
         _check_begins(path, WAL, _WAL_MAGICS, "a write-ahead log")

@@ -163,12 +163,12 @@ def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> N
     assert after(59) is None
     kind, sentence = after(1)
     assert kind == "stall"
-    assert sentence.startswith('agent silent 60.0 s, prompt #6 open: "fix the test with [redacted:')
+    assert sentence.startswith('agent silent 60 s, prompt #6 open: "fix the test with [redacted:')
     assert after(500) is None
     recorder.to_client(update("s", "agent_message_chunk", content=text("I")))
     assert after(59) is None
     recorder.index()
-    assert after(1)[1].startswith("agent silent 60.0 s, prompt #6 open:")
+    assert after(1)[1].startswith("agent silent 60 s, prompt #6 open:")
 
 
 def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: RecordingReader) -> None:

@@ -193,7 +193,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
     running = summary_of(recorder, live=True)
     assert running.findings == []
     (waiting,) = running.waiting
-    assert waiting.text == "agent silent 2.0 s, prompt #6 open"
+    assert waiting.text == "agent silent 2 s, prompt #6 open"
     finish(recorder)
     assert summary_of(recorder).findings == []
 
@@ -203,7 +203,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
-    assert [w.text for w in summary.waiting] == ["agent silent 59.0 s, prompt #6 open"]
+    assert [w.text for w in summary.waiting] == ["agent silent 59 s, prompt #6 open"]
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
