@@ -122,7 +122,7 @@ class RecordingsFeed:
             known = self._known.get(name)
             if known is None or now >= (known.at if state != known.state else known.rest_until):
                 changed.append((path, state))
-        changed.sort(key=lambda pair: (_has_log(pair[0]), pair[0].name), reverse=True)
+        changed.sort(key=lambda p: (any(s[0] == LOG_SUFFIX for s in p[1]), p[0].name), reverse=True)
         return {*every}, changed
 
     async def _entry(self, path: Path, state: Any) -> dict[str, Any] | None:
@@ -142,8 +142,3 @@ class RecordingsFeed:
         value = {"recordings": entries, "removed": removed, "complete": complete}
         value["unredacted"] = self._unredacted
         return encode_json(converter.unstructure(value)) + b"\n"
-
-
-def _has_log(path: Path) -> bool:
-    """Whether a recording has a log; then its recorder probably runs."""
-    return Path(f"{path}{LOG_SUFFIX}").exists()

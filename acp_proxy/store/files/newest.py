@@ -22,7 +22,7 @@ from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.recording.recording import Recording
 from acp_proxy.store.files.database import MAGIC
 from acp_proxy.store.files.directory import paths, read_recording, was_indexed
-from acp_proxy.store.files.side_files import has_files_beside
+from acp_proxy.store.files.side_files import has_files_beside, is_open
 from acp_proxy.store.queries.recorded_events import made_by
 from acp_proxy.store.reader import RecordingReader
 
@@ -102,7 +102,7 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
         text: the text to search for.
         is_directory: whether the text is a whole directory, so that longer paths do not match.
     """
-    if has_files_beside(path):
+    if has_files_beside(path) or is_open(path):
         return True
     try:
         with open_plain(path) as file:

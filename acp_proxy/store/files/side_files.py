@@ -12,7 +12,7 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from acp_proxy.base import system
@@ -31,8 +31,8 @@ _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
 _APPLICATION_ID = 68
 """The offset of the application id in the header of a database."""
 _WAL_MODE = b"\2\2"
-_OPEN: Counter[str] = Counter()
-"""The number of this process's connections to each database, by its real path."""
+_OPEN: Counter[tuple[int, ...]] = Counter()
+"""The number of this process's connections to each database, by its inode and device."""
 _GUARD = threading.RLock()
 
 
@@ -45,14 +45,14 @@ class LockedConnection(sqlite3.Connection):
     see `is_open`. A connection to an immutable file has no locks.
     """
 
-    place = ""
+    file: tuple[int, ...] = ()
 
     def close(self) -> None:
         """Closes the connection."""
         super().close()
         with _GUARD:
-            _OPEN[self.place] -= 1
-            self.place = ""
+            _OPEN[self.file] -= bool(self.file)
+            self.file = ()
 
 
 def connect(path: Path, query: str, timeout: float) -> LockedConnection:
@@ -66,14 +66,20 @@ def connect(path: Path, query: str, timeout: float) -> LockedConnection:
     uri = f"{path.as_uri()}?{query}"
     with _GUARD:
         connection = LockedConnection(uri, uri=True, timeout=timeout, check_same_thread=False)
-        connection.place = "" if query.endswith("immutable=1") else str(path)
-        _OPEN[connection.place] += 1
+        connection.file = () if query.endswith("immutable=1") else _file_at(path)
+        _OPEN[connection.file] += bool(connection.file)
     return connection
 
 
 def is_open(path: Path) -> bool:
     """Whether this process may have locks on a database, whose files are checked already."""
-    return _OPEN[os.path.realpath(path)] > 0
+    return _OPEN[_file_at(path)] > 0
+
+
+def _file_at(path: Path) -> tuple[int, ...]:
+    with suppress(OSError):
+        return tuple(path.stat()[1:3])
+    return ()
 
 
 @contextmanager

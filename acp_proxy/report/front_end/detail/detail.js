@@ -226,7 +226,7 @@ export function mountDetail(container, state) {
  * @param {Recording} recording @param {number} row
  */
 const factsAround = async (recording, row) =>
-  JSON.stringify([recording.pair(row), await recording.entries.about([row])]);
+  `${recording.pair(row)} ${(await recording.entries.about([row]))?.state}`;
 
 /**
  * The names of the parts of the detail that are empty for a row.
@@ -279,8 +279,8 @@ export function planText(recording, row, kind, how, settings) {
   return [
     `# A replay ${how} #${recording.numbers("seq").at(row)}.`, "[[fault]]", `kind = "${kind}"`,
     `where = """\n${where}"""`, `after = ${after}`, "times = 1",
-    kind === "replace" ? member : settings, "",
-  ].join("\n");
+    kind === "replace" ? member : settings,
+  ].filter(Boolean).join("\n");
 }
 
 /**
@@ -292,9 +292,9 @@ export function faultMenu(state, copyButton) {
   let shown = -1;
   const plan = h("textarea", { wrap: "off", "aria-label": "Plan of faults", spellcheck: "false" });
   const command = () => `acp-proxy replay ${shellWord(recording.meta.name)} --faults plan.toml`;
-  const box = div("fault-plan", noteLine("Save as plan.toml, changed if you like, and run:"),
+  const box = div("fault-plan", noteLine("Save as plan.toml, edited if you like:"),
     plan, copyButton("Copy plan", () => plan.value),
-    h("p", null, h("code", { class: "text" }, command())), copyButton("Copy command", command));
+    h("p", null, "Run: ", h("code", null, command())), copyButton("Copy command", command));
   const kinds = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {
     kinds.forEach((one, other) => setAttribute(one, "aria-pressed", String(other === at)));
     plan.value = planText(recording, state.row, kind, how, settings);

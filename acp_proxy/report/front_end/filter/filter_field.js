@@ -83,10 +83,10 @@ export class FilterField {
   onKey(event) {
     const { length } = this.completion.offers;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const isTaken = event.key === "Tab" || (event.key === "Enter" && this.chosen >= 0);
+    const taken = event.key === "Enter" ? this.chosen >= 0 : event.key === "Tab" && !event.shiftKey;
     if (step && length === 0) this.offer(true);
     else if (step) this.choose((Math.max(this.chosen, step > 0 ? -1 : 0) + step + length) % length);
-    else if (isTaken && length > 0) this.accept(Math.max(this.chosen, 0));
+    else if (taken && length > 0) this.accept(Math.max(this.chosen, 0));
     else if (event.key === "Escape" && length > 0) this.show(NOTHING);
     else return;
     event.preventDefault();

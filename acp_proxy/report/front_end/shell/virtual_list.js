@@ -15,7 +15,7 @@ import { lowerBound } from "../data/columns.js";
  * @property {(item: number, isOpen: boolean) => void} [onFold] right and left arrow
  */
 
-const LARGEST_HEIGHT = 16_000_000;
+const LARGEST_HEIGHT = 8_000_000;
 /** The number of rows that are drawn beyond each edge, so that a little scrolling shows no gap. */
 const MARGIN_ROWS = 1;
 

@@ -239,7 +239,7 @@ export class AllRecordings {
     const link = h("a", { class: "hit" },
       span("hit-place", `#${seq} `, t_ns !== null && secondsInWords(t_ns, "", " s")),
       // The last name in the pointer says what was found, such as the title of a call.
-      span("hit-method", [method ?? kind, pointer?.split("/").pop()].filter(Boolean).join(" ")),
+      span("hit-method", [method ?? kind, pointer?.split("/").pop()].filter(Boolean).join(" · ")),
       span(stream ?? "", before.slice(-60), h("mark", null, match), after));
     link.href = pageOf(this.connection.token, name, { seq, q: this.searched });
     group.append(h("li", null, link));

@@ -148,8 +148,6 @@ export class ListRow {
     for (const column of TEXT_COLUMNS) {
       clear(this.cells[column], entry[column] ? h("bdi", null, entry[column]) : "");
     }
-    // As old as the words for the wait.
-    if (live) clear(this.cells.took, waitInWords(1e6 * (Date.now() - Date.parse(started_at))));
     this.keepTime();
   }
 
@@ -162,6 +160,7 @@ export class ListRow {
     const ago = timeAgo(past) || dayOf(at);
     const when = live ? "running" : is_imported ? `imported ${ago}` : ago;
     if (this.cells.when.textContent !== when) clear(this.cells.when, when);
+    if (live) clear(this.cells.took, waitInWords(past * 1e6));
   }
 }
 

@@ -83,7 +83,7 @@ export class WaitsBar {
     this.draw(seen, problem ? "trouble" : tone ?? (live ? "good" : "faint"));
     this.clocks.forEach((clock, at) => (clock.textContent = seen[at].time));
     const [first] = seen;
-    part("main").style.setProperty("--wait", `"${first?.time ?? ""}"`);
+    part("main").style.setProperty("--wait", `"${first ? `${first.time} so far` : "now"}"`);
     const brief = first && !first.isStreaming && `${briefWords(waits[0])} ${first.time}`;
     const { error = 0 } = this.state?.recording.meta.summary.severities ?? {};
     const facts = [error > 0 && `✗ ${error}`, problem ? "not connected" : brief];
