@@ -3,7 +3,7 @@ import { inflateSync } from "node:zlib";
 import { text } from "node:stream/consumers";
 
 import { callParts } from "../../acp_proxy/report/front_end/cards/card.js";
-import { outputAfter, outputSteps, readFrames } from "../../acp_proxy/report/front_end/cards/terminal.js";
+import { outputOf, readFrames } from "../../acp_proxy/report/front_end/cards/terminal.js";
 import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
 import { entryBlocks } from "../../acp_proxy/report/front_end/detail/blocks.js";
 
@@ -20,7 +20,7 @@ const READERS = {
   },
   permission: (recording, row, entry) => members(entry, "title", "state", "choices"),
   async terminal(recording, row, entry) {
-    const output = outputAfter(outputSteps(await readFrames(recording, recording.entries.rowsOf(recording.entries.ofRows[row]))));
+    const output = outputOf(await readFrames(recording, recording.entries.rowsOf(recording.entries.ofRows[row])));
     return { ...members(entry, "title", "state", "detail", "id", "remarks"), texts: output === "" ? [] : [output] };
   },
 };

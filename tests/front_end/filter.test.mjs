@@ -5,7 +5,6 @@ import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js"
 import { parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
 import { jsonText } from "../../acp_proxy/report/front_end/filter/json.js";
 import { patternTest } from "../../acp_proxy/report/front_end/filter/json.js";
-import { misread } from "../../acp_proxy/report/front_end/search/search.js";
 
 test("a pattern matches whole texts like fnmatchcase of Python", () => {
   const cases = [
@@ -46,13 +45,4 @@ test("a wrong filter gives an error with the column and the allowed words", () =
   ];
   for (const [text, message] of cases) assert.throws(() => parseFilter(text, rows), { message });
   assert.throws(() => parseFilter("(".repeat(101), rows), /nested more deeply than 100 levels/);
-});
-
-test("a filter that names a call by a word of its title is answered with a filter for this text", () => {
-  const recording = { texts: ["c1", "s"], codes: (name) => (name === "tool_call" ? Uint8Array.of(0, 1) : Uint8Array.of(2, 2)) };
-  for (const filter of ["call:c1 is:failed", "call:c", "recall:x", "call:*x"]) assert.equal(misread(recording, filter), null, filter);
-  assert.deepEqual(misread(recording, "is:failed (call:pytest)"), {
-    words: "No call has an id that begins with “pytest”.", term: "text:pytest", instead: "is:failed (text:pytest)",
-  });
-  assert.equal(misread(recording, 'call:"s"')?.instead, "text:s");
 });

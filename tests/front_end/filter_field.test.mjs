@@ -27,7 +27,7 @@ test("a term is added once, and a plain filter is divided into its terms", () =>
   assert.deepEqual(termsIn(" a or b "), ["a or b"]);
   assert.deepEqual(termsIn("not a"), ["not a"]);
   const cases = [
-    ["", "b", "b"], ["a", "b", "a b"], ["a b", "b", "a b"], ["not b", "b", "not b b"], ["a or c", "b", "(a or c) b"], ["(a or c) d", "b", "(a or c) d b"],
+    ["", "b", "b"], ["a", "b", "a b"], ["a b", "b", "a b"], ["not b", "b", "not b b"], ["a or c", "b", "(a or c) b"], ["(a or c) d", "b", "((a or c) d) b"],
   ];
   for (const [filter, term, expected] of cases) assert.equal(withTerm(filter, term), expected);
 });

@@ -12,8 +12,8 @@ for (const blocks of JSON.parse(readFileSync(0, "utf-8"))) {
   const plans = [];
   for (let row = 0; row < recording.rows; row++) {
     if (!canFail(recording, row)) continue;
-    for (const [kind, , settings] of FAULTS) {
-      plans.push([recording.numbers("seq").at(row), kind, planText(recording, row, kind, settings)]);
+    for (const [kind, , how, settings] of FAULTS) {
+      plans.push([recording.numbers("seq").at(row), kind, planText(recording, row, kind, how, settings)]);
     }
   }
   written.push(plans);

@@ -30,7 +30,7 @@ CHUNK = (
 HANG = shell('read prompt; read go; echo "$1"; while read line; do :; done', CHUNK)
 """An agent that never answers a prompt; after the next line it says one word."""
 TELL = 'cat >>"$1/told"; echo $$ >"$1/new"; mv "$1/new" "$1/pid"'
-SENTENCE = re.compile(r'agent silent [0-9.]+ m?s, prompt #2 open: "use \[redacted:token:\w+\]"\n')
+SENTENCE = re.compile(r'agent silent (<1|[0-9]+) s, prompt #2 open: "use \[redacted:token:\w+\]"\n')
 
 
 def told(place: Path) -> list[str]:

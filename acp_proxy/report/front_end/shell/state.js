@@ -7,13 +7,21 @@ import { messageOf } from "./dom.js";
  * @typedef {import("../data/recording.js").Recording} Recording
  * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "turn" | "grew" |
  * "loaded"} Change
+ * @typedef {object} Services
+ * @property {(state: State, text: string, signal: AbortSignal, before?: Filtered & {changed:
+ * number[]}) => Promise<Filtered>} applyFilter
+ * rejects with the mistake in the text
+ * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
  * @typedef {import("../search/search.js").Filtered} Filtered
+ * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal, hasMore: () =>
+ * Promise<boolean>}} SearchOptions
  */
 
 export class State {
-  /** @param {Recording} recording */
-  constructor(recording) {
+  /** @param {Recording} recording @param {Services} [services] */
+  constructor(recording, services = { applyFilter, search }) {
     this.recording = recording;
+    this.services = services;
     /** The selected row; -1 if no row is selected. */
     this.row = -1;
     /** The row that the reader has selected, which a filter may hide. */
@@ -122,7 +130,7 @@ export class State {
         const before = text === this.applied.text ? { ...this.applied, changed } : undefined;
         const all = { rows: this.everyRow, meaning: "", count: this.recording.rows };
         const found = text.trim() === "" ? all
-          : await applyFilter(this, text, signal, before);
+          : await this.services.applyFilter(this, text, signal, before);
         if (signal.aborted) return;
         if (text === this.filter) this.set("error", "");
         const known = found.meaning === this.applied.meaning ? this.applied.count : 0;
@@ -163,7 +171,7 @@ export class State {
         this.searchOn = () => answer(true);
         signal.onabort = () => answer(false);
       });
-      const searching = search(this, query, { onHits, signal, hasMore });
+      const searching = this.services.search(this, query, { onHits, signal, hasMore });
       searching.then((rows) => onHits(rows, false), (error) => {
         onHits(this.matched, false);
         if (!signal.aborted) this.set("error", messageOf(error));

@@ -157,9 +157,8 @@ export class ListRow {
     if (started_at === "") return;
     const at = new Date(started_at);
     const past = Date.now() - at.getTime();
-    const ago = timeAgo(past) || dayOf(at);
-    const when = live ? "running" : is_imported ? `imported ${ago}` : ago;
-    if (this.cells.when.textContent !== when) clear(this.cells.when, when);
+    const ago = (is_imported ? "imported " : "") + (timeAgo(past) || dayOf(at));
+    clear(this.cells.when, live ? "running" : ago);
     if (live) clear(this.cells.took, waitInWords(past * 1e6));
   }
 }
