@@ -39,10 +39,10 @@ test("a block is requested only while a proven server sends its stream", () => {
   const asked = [];
   const connection = { isProved: false, get: async (...values) => asked.push(values) };
   const source = serverSource(/** @type {any} */ (connection), "7");
-  void source.packed("c0");
+  void source.bytes("c0");
   assert.deepEqual(asked, []);
   connection.isProved = true;
-  source.packed("c0").catch(() => {});
+  source.bytes("c0").catch(() => {});
   assert.deepEqual(asked, [["/api/block", { stream: "7", name: "c0" }]]);
 });
 
@@ -119,7 +119,6 @@ test("rows before now are hidden in all views, until they are shown again", () =
   add(3);
   recording.extend();
   assert.deepEqual([...state.shown], [2]);
-  assert.match(state.hiding, /Hide earlier/);
   state.hideBefore(0);
   assert.deepEqual([...state.shown], [0, 1, 2]);
 });
