@@ -258,7 +258,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
 
 
 def _steps(ordered: _Steps, changes: Iterable[ShownChange]) -> _Steps:
-    """Returns the timed differences; between them, integers count the equal messages.
+    """Returns the differences in the order of time, with the numbers of equal messages between.
 
     Args:
         ordered: the differences and the frames of the equal messages, in the order of time.

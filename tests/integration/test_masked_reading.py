@@ -75,7 +75,7 @@ def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
 
 
 def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
-    """A copy that `export` masks differs from its recording only in the markers of secrets."""
+    """A masked copy that `export` writes equals the recording, but has markers for secrets."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "masked.db"
     assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}

@@ -298,7 +298,7 @@ def _cells(
 
 
 def _rules(broken: dict[str, int] | None) -> Cell:
-    """Returns how many errors and warnings a check found; an empty cell without a check."""
+    """Returns the numbers of errors and warnings; an empty cell for an unchecked recording."""
     if broken is None:
         return cell("")
     words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]

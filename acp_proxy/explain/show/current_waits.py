@@ -35,7 +35,7 @@ class WaitWords:
     """The words while the agent sends messages without a pause; empty if it sends none."""
 
     def at(self, now_ns: int) -> str:
-        """Returns the words at a time, such as ``agent silent 7 s, prompt #4 open``.
+        """Describes the wait at a given time, such as ``agent silent 7 s, prompt #4 open``.
 
         Args:
             now_ns: the time, in nanoseconds since the start of the recording.

@@ -279,7 +279,10 @@ def _asked(live: AgentRequest, misses: tuple[NearMiss, ...]) -> str:
 
 
 def _subject(value: Any) -> str:
-    """Returns a space and a request's path, command, terminal or title; empty if it has none."""
+    """Returns what a request is about: its path, command, terminal or title, after a space.
+
+    The text is empty if the request has none of these.
+    """
     params = params_of(value)
     for key in ("path", "command", "terminalId"):
         if isinstance(params.get(key), str):

@@ -160,7 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """The preview of `initialize` in `log` names the capabilities that are enabled."""
+    """In `log`, the preview of `initialize` lists the enabled capabilities and no others."""
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"

@@ -82,7 +82,7 @@ def test_turns_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """The store can list only exchanges of a method, a direction or an outcome."""
+    """A query of exchanges can be limited to methods, to a direction and to an outcome."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]
