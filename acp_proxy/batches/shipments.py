@@ -135,10 +135,11 @@ def _within_json(text: str) -> bytes:
 
 def _recording(path: Path) -> bytes:
     """Returns a recording as a single file; in the text form if it is still being recorded."""
-    if not Path(f"{path}{LOG_SUFFIX}").exists():
-        return _read(path)
-    with RecordingReader(path, unredacted=True) as reader:  # completes the recording if it can
-        return b"".join(write_text_form(reader)) if reader.live else _read(path)
+    if Path(f"{path}{LOG_SUFFIX}").exists():
+        with RecordingReader(path, unredacted=True) as reader:  # completes the recording if it can
+            if reader.live:
+                return b"".join(write_text_form(reader))
+    return _read(path)
 
 
 def _read(path: Path) -> bytes:

@@ -280,13 +280,12 @@ class RecordingReader(Rows):
     def _open_plain(self) -> None:
         if not self.path.exists():
             raise NotARecording(self.path, "no such file")
-        connection = database.open_readonly(self.path)
-        if Path(f"{self._place}{WAL}").exists() and not database.is_empty(connection):
-            connection.close()
+        self._own(database.open_readonly(self.path))
+        if Path(f"{self._place}{WAL}").exists() and not database.is_empty(self.connection):
+            self.connection.close()
             database.fold(self._place)
-            connection = database.open_readonly(self.path)
-        self._own(connection)
-        if database.is_empty(connection):
+            self._own(database.open_readonly(self.path))
+        if database.is_empty(self.connection):
             raise NotARecording(self.path, "it is empty")
         self._name_rows()
         if self.recording.state in ("recording", "unindexed"):

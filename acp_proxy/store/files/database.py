@@ -259,7 +259,7 @@ def _is_interrupted_write(error: Exception) -> bool:
 def _roll_back(path: Path) -> bool:
     """Makes SQLite undo the transaction of a killed writer. Returns False if this is not safe."""
     try:
-        if not may_be_rolled_back(path, APPLICATION_ID):
+        if is_open(path) or not may_be_rolled_back(path, APPLICATION_ID):
             return False
         with contextlib.closing(open_for_writing(path, timeout=2.0)) as connection:
             connection.execute("PRAGMA application_id").fetchone()
