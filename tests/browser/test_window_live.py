@@ -13,7 +13,7 @@ import pytest
 
 from acp_proxy.store.queries.frames import last_number
 from acp_proxy.store.reader import RecordingReader
-from tests.browser.truth import told
+from tests.browser.truth import report, told
 from tests.browser.watching import WIDE, Visit
 from tests.support.hanging_chat import hanging_chat
 from tests.support.live_window import serve_window
@@ -321,6 +321,30 @@ def test_a_hang_is_seen_in_bar_title_icon_and_notification(
     ((name, words),) = page.evaluate("() => window.noted")
     assert name == "chat.db"
     assert re.fullmatch(r"agent silent .*, prompt #6 open", words)
+
+
+PRESENT = """() => {
+  const row = document.querySelector(".entry-pause:has(.now)");
+  return row && getComputedStyle(row.querySelector(".now"), "::before").content + row.textContent;
+}"""
+
+
+def test_a_present_wait_has_the_clock_of_the_bar_and_a_report_its_length(
+    page: Page, live_window: LiveWindow, tmp_path: Path
+) -> None:
+    """In `web`, the row of a present wait has the seconds of the bar; in a report, its length."""
+    path = live_window.directory / "chat.db"
+    with hanging_chat(path):
+        page.goto(live_window.page("chat.db"))
+        page.wait_for_function(f"() => /so far/.test(({PRESENT})())")
+        clock = "document.querySelector('.clock').textContent"
+        bar, row = page.evaluate(f"() => [{clock}, ({PRESENT})()]")
+        assert row.startswith(f'"{bar} so far" · waiting for ')
+        made = report(path, tmp_path)
+    page.goto(made.as_uri())
+    pause = page.locator(".entry-pause").last
+    pause.wait_for()
+    assert re.fullmatch(r"(\d+\.\d s|\d min \d+ s) · waiting for .+", pause.inner_text())
 
 
 def test_a_url_that_is_pasted_into_an_open_page_is_opened(

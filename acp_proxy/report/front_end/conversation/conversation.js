@@ -146,8 +146,7 @@ export class ConversationView {
       node.style.setProperty("height", `${this.list.estimate(item)}px`);
       return;
     }
-    const read = () => this.contents.get(String(item));
-    fillEntry(node, this.state, entry, this.toggled, read);
+    fillEntry(node, this.state, entry, this.toggled, () => this.contents.get(String(item)));
     const steps = () => [...this.entries.kinds.slice(item + 1), SECTION].indexOf(SECTION);
     if (entry.loaded_by) node.querySelector("h4")?.append(` · ${countInWords(steps(), "step")}`);
     const head = node.querySelector(".entry-head, .entry-line");

@@ -169,7 +169,8 @@ export class Recording {
     this.pauses.clear();
     for (const [before, after, ns, awaited, isEndless] of meta.pauses ?? []) {
       const row = after === null ? this.rows : this.rowOf(after);
-      const isNow = after === null && Boolean(meta.summary.live);
+      // Only the window has a clock for it; a report of a running chat shows how long it was.
+      const isNow = after === null && meta.summary.live && meta.partial !== undefined;
       if (row >= 0) this.pauses.set(row, { before, ns, awaited, debt: isEndless ? 2 : 1, isNow });
     }
     this.tellGrown();

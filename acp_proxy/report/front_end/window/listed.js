@@ -158,7 +158,8 @@ export class ListRow {
     const at = new Date(started_at);
     const past = Date.now() - at.getTime();
     const ago = (is_imported ? "imported " : "") + (timeAgo(past) || dayOf(at));
-    clear(this.cells.when, live ? "running" : ago);
+    const when = live ? "running" : ago;
+    if (this.cells.when.textContent !== when) clear(this.cells.when, when);
     if (live) clear(this.cells.took, waitInWords(past * 1e6));
   }
 }
