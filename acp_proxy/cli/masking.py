@@ -44,9 +44,7 @@ def without_secrets(text: str) -> str:
         return text
     from acp_proxy.redaction.secret_patterns import find
 
-    if not find(text, loose=True):
-        return text
-    return new_redactor().text(text)
+    return new_redactor().text(text) if find(text, loose=True) else text
 
 
 def one_line(text: str) -> str:

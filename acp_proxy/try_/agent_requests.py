@@ -78,6 +78,8 @@ class AgentRequests:
 
     Attributes:
         dialect: the dialect of the requests. The caller sets it after ``initialize``.
+        is_cancelled: whether the turn was cancelled, so that the user is not asked any more. The
+            caller sets it back at the end of the turn.
     """
 
     _policy: Policy
@@ -85,6 +87,7 @@ class AgentRequests:
     _files: WorkFiles = field(converter=WorkFiles, alias="root")
     _nursery: trio.Nursery
     dialect: str = field(init=False, default=V1)
+    is_cancelled: bool = field(init=False, default=False)
     _terminals: dict[str, RunningCommand] = field(init=False, factory=dict)
     _open_questions: set[trio.CancelScope] = field(init=False, factory=set)
     _turn: trio.Lock = field(init=False, factory=trio.Lock)
@@ -101,7 +104,8 @@ class AgentRequests:
         return any(not command.ended.is_set() for command in self._terminals.values())
 
     def cancel(self) -> None:
-        """Withdraws the open question and all waiting questions, because the turn was cancelled."""
+        """Withdraws the open, waiting and later questions of the turn, because it was cancelled."""
+        self.is_cancelled = True
         for scope in self._open_questions:
             scope.cancel()
 
@@ -207,8 +211,10 @@ class AgentRequests:
         """Returns the index of the option that the user chose.
 
         Returns None if the user chose no option, or if the turn was cancelled before the user
-        chose.
+        chose. An agent may send its request before it has read that the turn was cancelled.
         """
+        if self.is_cancelled:
+            return None
         with trio.CancelScope() as scope:
             self._open_questions.add(scope)
             try:

@@ -130,7 +130,7 @@ class Trial:
                     answer = await peer.request(PROMPT, self._forms.prompt(session, prompt))
                     if self._forms.dialect == V2 and member(answer, "error") is None:
                         await idle.receive()
-                self._turn = None
+                self._turn, requests.is_cancelled = None, False
 
     async def _asked(self, method: str, params: Any) -> Any:
         """Sends a request, and returns the result of its answer.

@@ -339,9 +339,7 @@ def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
     other = retyped_id(token)
     if other is not None and conversation.connection.oldest(direction, other) is not None:
         return "retyped"
-    if token in conversation.answered[direction]:
-        return "twice"
-    return "unknown"
+    return "twice" if token in conversation.answered[direction] else "unknown"
 
 
 def _wrong(error: dict[str, Any], name: str, kind: str) -> str:

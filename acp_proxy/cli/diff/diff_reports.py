@@ -220,9 +220,7 @@ def say_learned(result: Learned, text: str) -> None:
 
 def quoted(word: str) -> str:
     """Quotes a word for a shell, on one line even with control characters."""
-    if word.isprintable():
-        return shlex.quote(word)
-    return f"$'{''.join(map(_escaped, word))}'"
+    return shlex.quote(word) if word.isprintable() else f"$'{''.join(map(_escaped, word))}'"
 
 
 def _escaped(character: str) -> str:

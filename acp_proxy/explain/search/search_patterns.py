@@ -130,9 +130,7 @@ def _character(match: re.Match[str]) -> str:
     high, low, unit, other = match.groups()
     if high:
         return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
-    if unit:
-        return chr(int(unit, 16))
-    return _NAMED.get(other, other)
+    return chr(int(unit, 16)) if unit else _NAMED.get(other, other)
 
 
 def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:

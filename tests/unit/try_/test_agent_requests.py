@@ -171,6 +171,22 @@ async def test_a_cancelled_turn_withdraws_the_question(
     assert results == [{"outcome": {"outcome": "cancelled"}}]
 
 
+async def test_nobody_is_asked_after_the_cancel_of_a_turn(
+    tmp_path: Path, nursery: trio.Nursery
+) -> None:
+    """If a permission request comes after the cancel of its turn, `try` answers `cancelled`."""
+    client = Client(nursery, tmp_path, Policy.ASK, ask := Asked())
+    client.requests.cancel()
+    result = await client.ask("session/request_permission", **PERMISSION)
+    assert result == {"outcome": {"outcome": "cancelled"}}
+    assert await client.ask("fs/write_text_file", path="a", content="x") == INVALID_PARAMS
+    assert ask.questions == []
+    client.requests.is_cancelled = False
+    ask.answers = [0]
+    result = await client.ask("session/request_permission", **PERMISSION)
+    assert result == {"outcome": {"outcome": "selected", "optionId": "y"}}
+
+
 async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nursery) -> None:
     """In the 1.0 draft, `try` answers a permission request in the form of the draft."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked(), DRAFT)

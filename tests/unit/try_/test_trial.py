@@ -102,8 +102,10 @@ async def test_a_turn_is_cancelled_once(nursery: trio.Nursery, is_stopped: bool)
     if is_stopped:
         signal.raise_signal(signal.SIGINT)
     else:
+        assert played.trial.agent.requests.is_cancelled
         await played.agent.send(id=prompt["id"], result={"stopReason": "cancelled"})
     await played.ended.wait()
+    assert played.trial.agent.requests.is_cancelled is is_stopped
     assert played.trial.detail == ("stopped" if is_stopped else "")
 
 
