@@ -53,7 +53,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def opened(page: Page, window: LiveWindow, more: str = "", count: int = len(SHIPPED)) -> Page:
     """Opens the list and waits until it has read all recordings."""
     page.goto(window.page("", more))
-    words = re.compile(rf"(^|of ){count} recordings?( · \d+ running)?$")
+    words = re.compile(rf"(^|of ){count} in all( · \d+ running)?$")
     expect(page.locator("h1 [role=status]")).to_have_text(words, timeout=60_000)
     return page
 
@@ -106,7 +106,7 @@ def test_filters_are_kept_in_the_url(page: Page, shipped_window: LiveWindow) -> 
     page.wait_for_url("**text=GREETING+crash**")
     assert page.url.endswith(f"#token={shipped_window.token}&text=GREETING+crash&problem=failed")
     page.reload()
-    expect(page.locator("h1 [role=status]")).to_have_text("1 of 11 recordings", timeout=60_000)
+    expect(page.locator("h1 [role=status]")).to_have_text("1 of 11 in all", timeout=60_000)
     assert names(page) == ["crash.db"]
     page.get_by_label("Filter by prompt").fill("no such words")
     page.get_by_role("button", name="Clear the filters").click()
@@ -137,6 +137,19 @@ def test_hits_in_all_recordings_are_links_to_their_frames(
     expect(status).to_have_text(ended, timeout=60_000)
     page.keyboard.press("Escape")
     expect(page.locator(".hits")).to_be_hidden()
+
+
+def test_nothing_moves_when_a_narrow_page_is_clicked_after_a_search(
+    page: Page, shipped_window: LiveWindow
+) -> None:
+    """In a narrow window of `web`, the first click after a search opens the menu of a row."""
+    page.set_viewport_size(NARROW)
+    opened(page, shipped_window)
+    page.get_by_label("Search in all").fill("pytest -q")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hits [role=status]")).to_contain_text("3 hits", timeout=60_000)
+    row(page, "hang").get_by_label("Save or copy").click()
+    expect(page.get_by_role("button", name="Save as report")).to_be_visible()
 
 
 def test_a_search_is_stopped_by_escape(page: Page, shipped_window: LiveWindow) -> None:
@@ -182,11 +195,19 @@ def test_two_ticked_recordings_are_compared_in_a_new_tab(
 def test_a_recording_is_saved_with_the_name_of_the_server(
     page: Page, shipped_window: LiveWindow, tmp_path: Path, form: str, file: str
 ) -> None:
-    """In `web`, a report or text form is saved under a file name that the page then shows."""
-    opened(page, shipped_window)
-    row(page, "tour").get_by_label("Save or copy").click()
+    """In `web`, a report or text form is saved under a file name that the page then shows.
+
+    The report is saved from the recording's own page, the text form from the list.
+    """
+    if form == "report":
+        page.goto(shipped_window.page("tour.db"))
+        button = page.get_by_role("button", name="Save report")
+    else:
+        opened(page, shipped_window)
+        row(page, "tour").get_by_label("Save or copy").click()
+        button = page.get_by_role("button", name=f"Save as {form}")
     with page.expect_download(timeout=60_000) as saved:
-        page.get_by_role("button", name=f"Save as {form}").click()
+        button.click()
     assert saved.value.suggested_filename == file
     saved.value.save_as(tmp_path / file)
     text = (tmp_path / file).read_text()

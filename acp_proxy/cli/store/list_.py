@@ -269,6 +269,7 @@ def _cells(
         mark, ink = "✗", Ink.TROUBLE
     live, tokens = Ink.TO_CLIENT if entry.live else None, entry.tokens or Tokens()
     result = result_words(findings, recording, entry.waiting, live=entry.live)
+    wrong = "" if first is None else (entry.live and first.brief) or first.text
     if first is None and (counts.get("error") or counts.get("warning")):
         result = "broke rules"
     if entry.live:
@@ -285,7 +286,7 @@ def _cells(
         cell(recording.client_title),
         cell(state, live),
         cell(code, live or (Ink.TROUBLE if is_sick and code != "0" else None)),
-        cell(entry.waiting or ("" if first is None else first.text), live),
+        cell(entry.waiting or wrong, live),
         _rules(broken),
         cell(str(entry.frames)),
         cell(str(entry.turns)),

@@ -187,7 +187,8 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
         return error(str(e))
     if not live:
         return None
-    problems = [finding.text for finding in findings if finding.severity is Severity.ERROR]
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    problems = [finding.brief or finding.text for finding in errors]
     if problems:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
         show = context.command("show", path)

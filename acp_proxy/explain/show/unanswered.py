@@ -12,7 +12,7 @@ from acp_proxy.explain.show.current_waits import hangs, waiting_words
 from acp_proxy.explain.show.diagnosis_context import NEVER, RECEIVERS, DiagnosisContext, named_calls
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
 from acp_proxy.explain.show.summary_values import OpenRequest
-from acp_proxy.explain.waits import OpenWait, Party, Silence
+from acp_proxy.explain.waits import Party, Silence
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
@@ -260,12 +260,8 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
     for seq, wait in hanging.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
         who = RECEIVERS[wait.request.direction]
-        text = f"the {who} has not answered {what} for {duration(wait.waited_ns)}{_silent(wait)}"
+        # Without a duration, since pages show it long after; the brief words tell the duration.
+        since = f" #{wait.last_seq}" if wait.is_streaming else ""
+        text = f"the {who} has not answered {what} and has sent nothing since{since}"
         brief = waiting_words(context, wait, {}).at(context.end_ns)
         yield Finding(UNANSWERED, Severity.ERROR, who, seq, text, brief=brief)
-
-
-def _silent(wait: OpenWait) -> str:
-    if not wait.is_streaming:
-        return " and has sent nothing since"
-    return f" and has sent nothing for {duration(wait.silent_ns)} (since #{wait.last_seq})"

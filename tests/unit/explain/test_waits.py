@@ -277,8 +277,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
     assert sentences(running) == [
-        'the agent has not answered session/prompt "go" (#6) for 1 h 0 min'
-        " and has sent nothing for 1 h 0 min (since #7)"
+        'the agent has not answered session/prompt "go" (#6) and has sent nothing since #7'
     ]
     assert running.waiting == []
     chunk(recorder)
@@ -304,8 +303,7 @@ def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
     assert sentences(running) == [
-        'the client has not answered fs/read_text_file "/srv/a.py" (#7) for 1 h 0 min'
-        " and has sent nothing since"
+        'the client has not answered fs/read_text_file "/srv/a.py" (#7) and has sent nothing since'
     ]
     assert running.waiting == []
     recorder.to_agent(result(0, content="x"))
@@ -338,7 +336,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
         recorder.t_ns += S
         chunk(recorder, "other")
     (problem,) = summary_of(recorder, live=True).findings
-    assert problem.text.startswith('the agent has not answered session/prompt "go" (#6) for 1')
+    assert problem.text.startswith('the agent has not answered session/prompt "go" (#6) and')
     (waiting,) = summary_of(recorder, live=True).waiting
     assert waiting.session == "other"
     assert "streaming" in waiting.text
@@ -351,7 +349,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
     recorder.t_ns += HOUR
     (problem,) = summary_of(recorder, live=True).findings
-    assert "has sent nothing for 1 h 0 min (since #10)" in problem.text
+    assert "has sent nothing since #10" in problem.text
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
@@ -374,7 +372,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
         recorder.to_client(result(1))  # 5
         recorder.t_ns += HOUR
         (problem,) = summary_of(recorder, live=True).findings
-        assert problem.text.endswith("1 h 0 min and has sent nothing for 1 h 0 min (since #5)")
+        assert problem.text.endswith("and has sent nothing since #5")
         recorder.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
         recorder.t_ns += HOUR
         recorder.end()

@@ -186,8 +186,8 @@ async def test_facts_about_a_silent_agent_are_renewed(
     with hanging_chat(tmp_path / "x.db"):
         async with window.page("x.db") as tab:
             await tab.until(lambda tab: tab.is_settled)
-            first = tab.meta["summary"]["problems"]
-            await tab.until(lambda tab: tab.meta["summary"]["problems"] != first)
+            first = tab.meta["pauses"]
+            await tab.until(lambda tab: tab.meta["pauses"] != first)
     (wait,) = tab.waits["waits"]
     problems = {(finding["rule"], finding["seq"]) for finding in tab.meta["summary"]["problems"]}
     assert ("wait.unanswered", wait["seq"]) in problems

@@ -202,7 +202,7 @@ export function mountDetail(container, state) {
     const said = summaryOf(recording, row, facts).flatMap((text, at) =>
       [at > 0 && " · ",
         termed(span("figure", linkedText(state, text || "")), at === 0 && ofStream)]);
-    clear(summary, h("p", null, said), findingLines(state, [row]));
+    clear(summary, findingLines(state, [row]), h("p", null, said));
     fault.update();
     clear(copied);
     tabs.show(shown.name, empty);
@@ -292,7 +292,7 @@ export function faultMenu(state, copyButton) {
   let shown = -1;
   const plan = h("textarea", { wrap: "off", "aria-label": "Plan of faults", spellcheck: "false" });
   const command = () => `acp-proxy replay ${shellWord(recording.meta.name)} --faults plan.toml`;
-  const box = div("fault-plan", noteLine("Save as plan.toml, edited if you like:"),
+  const box = div("fault-plan", noteLine("Save as plan.toml:"),
     plan, copyButton("Copy plan", () => plan.value),
     h("p", null, "Run: ", h("code", null, command())), copyButton("Copy command", command));
   const kinds = FAULTS.map(([kind, words, how, settings], at) => button(words, () => {

@@ -56,7 +56,6 @@ export class AllRecordings {
     /** The fields, by their names. */
     this.fields = form.elements;
     const task = (this.task = new Task(connection));
-    this.box = part(".hits");
     this.stopper = part(".stopping");
     this.stopper.onclick = () => this.searching.abort();
     part(".closing").onclick = () => this.ask("");
@@ -119,7 +118,7 @@ export class AllRecordings {
     active?.focus({ preventScroll: true });
     const shown = rows.filter(({ element }) => !element.hidden).length;
     const running = rows.filter(({ entry }) => entry.live).length;
-    const all = countInWords(rows.length, "recording");
+    const all = `${rows.length.toLocaleString("en")} in all`;
     const live = running > 0 && `${running} running`;
     clear(this.count, [shown === rows.length ? all : `${shown.toLocaleString("en")} of ${all}`,
       live, !this.isComplete && "reading…"].filter(Boolean).join(" · "));
@@ -198,7 +197,7 @@ export class AllRecordings {
     const { signal } = (this.searching = new AbortController());
     Object.assign(this, { searched: text, hits: 0, groups: new Map() });
     clear(part(".hits-list"));
-    this.box.hidden = text === "";
+    part(".hits").hidden = text === "";
     if (text === "") return;
     this.stopper.hidden = false;
     this.say("searching… ");
@@ -222,8 +221,7 @@ export class AllRecordings {
   /** @param {string} before @param {string} [after] */
   say(before, after = "") {
     const where = this.hits > 0 ? ` in ${countInWords(this.groups.size, "recording")}` : "";
-    const words = `${before}${countInWords(this.hits, "hit")}${where}${after}`;
-    clear(part(".hits-top > [role=status]"), words);
+    clear(part(".hits-top > [role=status]"), before, countInWords(this.hits, "hit"), where, after);
   }
 
   /** @param {Hit} hit */
@@ -231,9 +229,9 @@ export class AllRecordings {
     const name = path.slice(path.lastIndexOf("/") + 1);
     const known = this.groups.get(name);
     const group = known ?? h("ol", null);
-    const { prompt } = this.rows.get(name)?.entry ?? {};
-    const title = [name.replace(/\.db$/, ""), prompt].filter(Boolean).join(": ");
-    if (!known) part(".hits-list").append(h("h2", null, h("bdi", null, title)), group);
+    const { prompt = "" } = this.rows.get(name)?.entry ?? {};
+    const title = h("b", null, h("bdi", null, name.replace(/\.db$/, "")));
+    if (!known) part(".hits-list").append(h("h2", null, title, h("bdi", null, prompt)), group);
     this.groups.set(name, group);
     this.hits += 1;
     const link = h("a", { class: "hit" },

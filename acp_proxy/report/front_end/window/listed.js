@@ -138,8 +138,9 @@ export class ListRow {
     const { name, live, severity, result, prompt, problem, findings, started_at } = entry;
     Object.assign(this.element.dataset, { live, severity });
     clear(this.words, result);
+    const title = name.replace(/\.db$/, "");
     clear(this.link, h("bdi", null, prompt), " ",
-      span("faint", h("bdi", null, name.replace(/\.db$/, ""))));
+      title !== prompt && span("faint", h("bdi", null, title)));
     // The link covers the row, so its title has what the columns cut.
     const clock = started_at && new Date(started_at).toLocaleString("sv");
     const full = [name, clock, entry.note, entry.agent, entry.client, entry.recording?.cwd,
@@ -148,19 +149,19 @@ export class ListRow {
     for (const column of TEXT_COLUMNS) {
       clear(this.cells[column], entry[column] ? h("bdi", null, entry[column]) : "");
     }
+    // Not at each tick, so that it goes with the wait, which comes with the entry.
+    if (live) clear(this.cells.took, waitInWords((Date.now() - Date.parse(started_at)) * 1e6));
     this.keepTime();
   }
 
-  /** Writes the times that depend on the present. */
+  /** Writes how long ago the recording began. */
   keepTime() {
     const { live, started_at, is_imported } = this.entry;
     if (started_at === "") return;
     const at = new Date(started_at);
-    const past = Date.now() - at.getTime();
-    const ago = (is_imported ? "imported " : "") + (timeAgo(past) || dayOf(at));
+    const ago = (is_imported ? "imported " : "") + (timeAgo(Date.now() - Number(at)) || dayOf(at));
     const when = live ? "running" : ago;
     if (this.cells.when.textContent !== when) clear(this.cells.when, when);
-    if (live) clear(this.cells.took, waitInWords(past * 1e6));
   }
 }
 

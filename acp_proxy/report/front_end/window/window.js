@@ -23,7 +23,9 @@ function startWindow() {
   const live = new LiveRecording(connection, decodeURIComponent(name));
   const back = part(".to-list");
   back.href = `/${fragmentOf({ token: connection.token })}`;
-  back.before(new Task(connection).menu("Save or copy", () => live));
+  const task = new Task(connection);
+  part(".saving").onclick = () => task.save(live.name, "report");
+  back.before(task.menu("Save or copy", () => live));
   return live.run();
 }
 

@@ -170,5 +170,5 @@ def test_a_hang_is_a_warning(tmp_path: Path) -> None:
         context = evolve(context, monotonic_ns=context.monotonic_ns + 10**12)
         (check,) = running(context)
     (line,) = lines([check])
-    assert line.startswith("! x: the agent has not answered session/new")
+    assert line.startswith("! x: agent silent 16 min")
     assert check.commands == [f"acp-proxy show {context.recordings}/x.db"]
