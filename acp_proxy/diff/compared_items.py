@@ -23,7 +23,7 @@ class ComparedSide:
 
     Args:
         side: the recording.
-        common: the shared index of each value of the recording.
+        common: for each value of this recording, its index in both recordings; negative if it has none.
     """
 
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
@@ -60,7 +60,7 @@ class ComparedSide:
         return self.in_both(placeholders[0])
 
     def in_both(self, value: ValueIndex | None) -> CommonIndex | None:
-        """Returns the shared index of a value; None if only one recording has the value."""
+        """Returns the index of a value in both recordings; None if only one has the value."""
         return None if value is None or self.common[value] < 0 else self.common[value]
 
     def span(self, call: CommonIndex) -> tuple[int, int]:

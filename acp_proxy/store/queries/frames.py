@@ -55,11 +55,11 @@ def gaps(rows: Rows, least_ns: int) -> Iterator[tuple[int, int, int]]:
 
 
 def first_prompt(rows: Rows, most: int) -> bytes | None:
-    """Returns the start of the first ``session/prompt`` request; None if there is none.
+    """Returns the first bytes of the first ``session/prompt`` request; None if there is none.
 
     Args:
         rows: the recording.
-        most: the largest size of the start, in bytes.
+        most: the largest number of bytes.
     """
     sql = (
         "SELECT substr(raw, 1, ?) AS raw FROM frames"

@@ -175,7 +175,10 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """For an agent with an unchecked package, `@NAME` fails and prints the command to type."""
+    """`record` and `verify` run no package by `@NAME` that was not compared with the registry.
+
+    The error has the command to type instead.
+    """
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)

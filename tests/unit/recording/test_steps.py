@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """For `replay`, a request that opens a session introduces the MCP servers in its params."""
+    """The params of a request that opens a session name the MCP servers of later messages."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")

@@ -79,5 +79,5 @@ def test_counted_ids_are_told_apart() -> None:
     ],
 )
 def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
-    """If a tool call names a place in a file, commands print the line and column of the place."""
+    """If a tool call names a place in a file, `show` prints the line and column of the place."""
     assert places({"location": {"path": "/a.py", **location}}) == shown

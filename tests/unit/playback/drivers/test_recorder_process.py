@@ -50,7 +50,7 @@ async def test_an_orphan_is_ended(what: str) -> None:
 async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `verify` has to hurry, it kills orphaned processes of its agent immediately."""
+    """If a signal stops `verify`, it kills processes that its agent left behind, without a wait."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
