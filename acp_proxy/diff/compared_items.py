@@ -23,7 +23,7 @@ class ComparedSide:
 
     Args:
         side: the recording.
-        common: for each value of this recording, its index in both recordings; negative if it has none.
+        common: for each value of this recording, its index in both; negative without one.
     """
 
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
