@@ -195,7 +195,7 @@ export function lengthened(values, rows) {
   const Type = /** @type {any} */ (values.constructor);
   const hasRoom = rows * Type.BYTES_PER_ELEMENT <= values.buffer.byteLength;
   if (hasRoom) return new Type(values.buffer, 0, rows);
-  const longer = new Type(Math.max(rows, 1.25 * values.length));
+  const longer = new Type(Math.max(rows, 1.06 * values.length));
   longer.set(values);
   return longer.subarray(0, rows);
 }
