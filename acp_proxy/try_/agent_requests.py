@@ -78,8 +78,8 @@ class AgentRequests:
 
     Attributes:
         dialect: the dialect of the requests. The caller sets it after ``initialize``.
-        is_cancelled: whether the turn was cancelled, so that the user is not asked any more. The
-            caller sets it back at the end of the turn.
+        is_cancelled: whether the turn was cancelled. Then permissions are answered as cancelled, and
+            the user is not asked. The caller sets it back at the end of the turn.
     """
 
     _policy: Policy
@@ -159,6 +159,8 @@ class AgentRequests:
     async def _permission(self, message: Any) -> dict[str, Any]:
         if self._policy is Policy.REJECT:
             return denial(message)
+        if self.is_cancelled:
+            return cancellation(message)
         options = _DRAFT_OPTIONS if is_draft(message) else unambiguous(options_of(message))
         if self._policy is Policy.ALLOW:
             kinds = [option.get("kind") for option in options]

@@ -181,6 +181,9 @@ async def test_nobody_is_asked_after_the_cancel_of_a_turn(
     assert result == {"outcome": {"outcome": "cancelled"}}
     assert await client.ask("fs/write_text_file", path="a", content="x") == INVALID_PARAMS
     assert ask.questions == []
+    allowing = Client(nursery, tmp_path, Policy.ALLOW, Asked())
+    allowing.requests.cancel()
+    assert await allowing.ask("session/request_permission", **PERMISSION) == result
     client.requests.is_cancelled = False
     ask.answers = [0]
     result = await client.ask("session/request_permission", **PERMISSION)
