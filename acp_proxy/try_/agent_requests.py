@@ -78,8 +78,8 @@ class AgentRequests:
 
     Attributes:
         dialect: the dialect of the requests. The caller sets it after ``initialize``.
-        is_cancelled: whether the turn was cancelled. Then permissions are answered as cancelled, and
-            the user is not asked. The caller sets it back at the end of the turn.
+        is_cancelled: whether the turn was cancelled. If so, permissions are answered as cancelled,
+            and the user is not asked. The caller sets it back at the end of the turn.
     """
 
     _policy: Policy
