@@ -23,19 +23,16 @@ _EXECUTES = ("execute", "executemany", "executescript")
 
 def sql_in(source: str) -> list[int]:
     """Returns the lines of a module that contain or run SQL, without comments and docstrings."""
-    tree = ast.parse(source)
-    prose = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
+    nodes = [*ast.walk(ast.parse(source))]
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     actual = []
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=str(text)) if id(node) not in prose and _SQL.search(text):
+    for node in nodes:
+        if isinstance(node, ast.Constant):
+            text = node.value if isinstance(node.value, str) and id(node) not in prose else ""
+            if _SQL.search(text):
                 actual.append(node.lineno)
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _EXECUTES:
-                actual.append(node.lineno)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _EXECUTES:
+            actual.append(node.lineno)
     return sorted(actual)
 
 
