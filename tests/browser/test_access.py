@@ -119,7 +119,10 @@ def test_no_page_is_wider_than_its_window(
 def test_a_phone_shows_how_each_entry_ended(
     window: Visit, paths: dict[str, Path], seq: int, words: str
 ) -> None:
-    """At a width of 375 pixels, a report page shows each outcome in full below its request."""
+    """At a width of 375 pixels, the conversation of a report page shows each outcome in full.
+
+    The outcome stands below the name of its step.
+    """
     window.page.set_viewport_size({"width": 375, "height": 812})
     try:
         page = window.open(paths["tour"], f"#view=conversation&seq={seq}").page

@@ -34,7 +34,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_links_lead_from_difference_to_difference(plain_window: Visit, compared: Path) -> None:
-    """On the page of `report --against`, each difference has links to those before and after it."""
+    """On the page of `report --against`, each difference links to the previous and next one."""
     page = plain_window.open(compared, "#change-1", ready=None).page
     assert page.locator(":target [aria-label='Previous difference']").count() == 0
     for number in (2, 3, 4, 5):

@@ -210,7 +210,7 @@ def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Pat
 def test_an_opened_entry_shows_what_was_sent_and_answered(
     window: Visit, tmp_path: Path, kind: str, sent: str, answered: str
 ) -> None:
-    """On a report page, a request can be opened to show its answer."""
+    """On a report page, an opened request shows what was sent and the answer."""
     page = opened(window, DIRECTORY / "edit-allowed.db", tmp_path)
     entry = page.page.locator(f".entry-{kind}").first
     entry.locator("summary").first.click()

@@ -117,7 +117,10 @@ def test_an_alt_click_adds_a_term(page: Visit) -> None:
 
 
 def test_keys_step_through_messages_and_waits(page: Visit) -> None:
-    """On a report page, `.` and `,` select the next and previous message, `w` and `W` a wait."""
+    """On a report page, the keys `.` and `,` select the next and the previous message.
+
+    The keys `w` and `W` select the next and the previous wait.
+    """
     page.ask("""() => {
       const { state, recording } = acpReport;
       recording.pauses.set(30, { before: 29, ns: 6e9, awaited: "the agent", debt: 1 });

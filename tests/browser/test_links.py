@@ -126,7 +126,7 @@ def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If `report` has a filter that omits the first finding's frame, its page opens after that."""
+    """If a filter of `report` omits the first finding's frame, its page opens at a later frame."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0

@@ -86,7 +86,7 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
 def test_conversations_of_real_agents_are_read_as_well(
     window: Visit, path: Path, tmp_path: Path
 ) -> None:
-    """The scripts of a report page can read the data of every captured conversation."""
+    """For each captured conversation, a report page's scripts read all data of the recording."""
     if window.url == "about:blank":
         window.open(report(SHIPPED[0], tmp_path))
     database = database_of(path, tmp_path)

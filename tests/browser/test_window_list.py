@@ -142,7 +142,10 @@ def test_hits_in_all_recordings_are_links_to_their_frames(
 def test_nothing_moves_when_a_narrow_page_is_clicked_after_a_search(
     page: Page, shipped_window: LiveWindow
 ) -> None:
-    """In a narrow window of `web`, the first click after a search opens the menu of a row."""
+    """After a search in a narrow window of `web`, one click opens the menu of a row.
+
+    The click does not move the row.
+    """
     page.set_viewport_size(NARROW)
     opened(page, shipped_window)
     page.get_by_label("Search in all").fill("pytest -q")

@@ -334,7 +334,10 @@ PRESENT = """() => {
 def test_a_present_wait_has_the_clock_of_the_bar_and_a_report_its_length(
     page: Page, live_window: LiveWindow, tmp_path: Path
 ) -> None:
-    """In `web`, the row of a present wait has the seconds of the bar; in a report, its length."""
+    """While a wait continues, `web` shows the same seconds in its row and in the bar of the page.
+
+    A report page of the chat shows the length of the wait.
+    """
     path = live_window.directory / "chat.db"
     with hanging_chat(path):
         page.goto(live_window.page("chat.db"))

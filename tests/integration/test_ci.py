@@ -131,7 +131,7 @@ def test_the_page_uses_what_there_is() -> None:
 def test_it_is_installed_once(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """The GitHub action installs acp-proxy once in a virtual environment."""
+    """If a job runs the GitHub action twice with one version, acp-proxy is installed only once."""
     python = tmp_path / "programs/python"
     program(
         "python",

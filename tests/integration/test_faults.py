@@ -276,7 +276,7 @@ def test_fired_faults_are_recorded_beside_their_frames(record: Recorder) -> None
 
 
 def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
-    """After an export and an import, a recording with faults has its frames, faults and plan."""
+    """`export` to the text form and `import` keep a recording's frames, fired faults and plan."""
     rules = [
         "corrupt mode=nul where=method:a",
         "stray-stdout where=method:b",
@@ -299,7 +299,7 @@ def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
 
 
 def test_the_summary_of_faults_shows_no_secret(record: Recorder) -> None:
-    """The summary of faults in a recording masks secrets, even in the names of fault rules."""
+    """The summary of faults that `record` prints masks secrets, even in the names of rules."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
     conversation = record(ECHO, *rules)
     conversation.exchange(B)
@@ -424,7 +424,7 @@ def test_a_bad_plan_is_refused(
 
 
 def test_rules_in_the_environment(record: Recorder) -> None:
-    """An environment variable can contain fault rules for `record`, one on each line."""
+    """The variable ACP_PROXY_FAULT can contain fault rules for `record`, one on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
     conversation = record(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert conversation.exchange(A + B + C) == B

@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """If nothing reads its stdout, `check`, `diff` or `log` still exits with its usual code."""
+    """If stdout has no reader, `check`, `diff` and `log` exit with the same code as with one."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -210,7 +210,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """If the disk is full, commands can still read an unfinished recording."""
+    """If the disk is full, `show` and `log` still print all of an unfinished recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -236,7 +236,7 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
 def test_a_directory_may_be_read_only(
     tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
-    """In a read-only directory, commands can read an unfinished recording."""
+    """In a read-only directory, `log` prints all frames of an unfinished recording."""
     directory = tmp_path / "readonly"
     directory.mkdir()
     with LogWriter(directory / "x.db") as recorder:
@@ -252,7 +252,7 @@ def test_a_directory_may_be_read_only(
 
 
 def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several commands read a killed recording at the same time, each reads all frames."""
+    """If several `log` commands read a killed recording at once, each prints all frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(100):
             write_conversation(recorder)

@@ -67,7 +67,10 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
 def test_an_interrupt_prints_no_traceback(
     tmp_path: Path, moment: str, arguments: tuple[str, ...]
 ) -> None:
-    """If Ctrl-C interrupts a command at any moment, no traceback is printed."""
+    """If Ctrl-C interrupts the start of a command such as `verify`, no traceback is printed.
+
+    The exit code is 130.
+    """
     assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
     assert not list(tmp_path.iterdir())
 
@@ -89,7 +92,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
-    """If a command is started with Ctrl-C ignored, the command ignores Ctrl-C too."""
+    """If SIGINT is ignored when `acp-proxy` starts, Ctrl-C does not end `acp-proxy`."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     result = subprocess.run(
         script,

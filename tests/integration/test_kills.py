@@ -66,7 +66,7 @@ def test_a_kill_loses_nothing(installed: Recorder, tmp_path: Path, seed: int) ->
 
 
 def test_a_kill_shows_open_requests(installed: Recorder) -> None:
-    """If a recorder is killed during a prompt, the recording shows which requests are open."""
+    """If a recorder is killed during a prompt, its recording marks the prompt as unanswered."""
     conversation = installed(shell("read line; echo received; exec cat"))
     conversation.write(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
     conversation.expect(b"received\n")

@@ -225,7 +225,7 @@ def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_a_recorder_and_a_reader_are_killed(tmp_path: Path, seed: int) -> None:
-    """If a masking recorder and the command that finishes its work are killed, no frame is lost."""
+    """If a masking recorder and then a reader that indexes the log are killed, no frame is lost."""
     chance = random.Random(seed)
     records, path, count_map = conversation(seed), tmp_path / "x.db", mmap.mmap(-1, 4)
     pid = in_child(lambda: record(path, records, count_map))

@@ -65,7 +65,10 @@ def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name)
 def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
-    """Commands print the same about a recording and its masked copy, except for secrets."""
+    """`show`, `log`, `stats` and `audit` print the same about a recording and its masked copy.
+
+    Only secrets are replaced by markers.
+    """
     copy = tmp_path / "masked.db"
     assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
@@ -86,7 +89,7 @@ def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
 
 
 def test_markers_survive_the_text_form(tmp_path: Path) -> None:
-    """After an export and an import, a masked recording has the same markers as before."""
+    """A masked recording keeps its markers through `export` to the text form and `import`."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     text, again = tmp_path / "x.jsonl", tmp_path / "again.db"
     text.write_bytes(run("inspect", "export", path).stdout_bytes)

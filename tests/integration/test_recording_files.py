@@ -58,7 +58,7 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If `record -o NAME` is run again, the new file is NAME-2."""
+    """If a recording x.db exists, `record -o x.db` keeps it unchanged and records into x-2.db."""
     first = record_conversation(tmp_path / "x.db")
     before = (first.read_bytes(), first.stat().st_mtime_ns)
     assert record_talk(fork_server, "-o", first, home=tmp_path) == [
@@ -76,7 +76,10 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """If any other file is at the path of `record -o x.db`, it stays; the recording is x-2.db."""
+    """If x.db is a directory, a link or a text file, `record -o x.db` records into x-2.db.
+
+    Whatever was in its place stays unchanged.
+    """
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -130,7 +133,10 @@ def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
-    """`record --name NAME` gives file and recording this name; the second file is NAME-2."""
+    """`record --name NAME` gives the file and the recording this name.
+
+    If the file exists, the new file is NAME-2.
+    """
     directory = tmp_path / "recordings"
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
     assert received(directory / "my run.db")

@@ -407,7 +407,7 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """A replay sends the same bytes in each new process."""
+    """Whatever PYTHONHASHSEED is, `replay --order recorded` sends the same bytes."""
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -426,7 +426,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With a replay of its own recording as the agent, `acp_proxy.client` finds no difference."""
+    """`acp_proxy.client` finds no difference if its agent is a replay of the recording it plays."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]

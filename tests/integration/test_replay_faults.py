@@ -48,7 +48,7 @@ def replay(fork_server: ForkServer) -> Replay:
 def test_a_fault_that_ends_the_agent_ends_the_replay(
     replay: Replay, tmp_path: Path, rule: str, code: int
 ) -> None:
-    """If a fault ends the agent of a replay, the replay ends too."""
+    """If a fault ends the agent of a replay, the replay ends with the fault's code or signal."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
     result = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
@@ -59,7 +59,7 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
 
 
 def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
-    """If a fault of a replay drops a message, the replay does not diverge."""
+    """If a fault of `replay` drops the prompt, the replay says so on stderr and exits with 0."""
     hello = ROOT / "recordings" / "hello.db"
     with RecordingReader(hello) as reader:
         sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
@@ -109,7 +109,7 @@ def test_a_bad_plan_is_refused_before_playing(
 
 @pytest.mark.slow
 def test_the_sdks_client_sees_the_faults() -> None:
-    """A client on the SDK notices the faults of a replay."""
+    """With faults of `replay`, a client on the Python SDK gets extra updates, errors or an exit."""
     from tests.agents.tour_client import tour  # imports the SDK, which takes long
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:

@@ -44,7 +44,7 @@ _SEARCHES = (
 
 
 def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
-    """A filter on a report page finds the same frames as on the command line."""
+    """The scripts of a report page find the same frames as filters of `log` and as `search`."""
     filters = _filters()
     asked = [(path, filters, list(_SEARCHES)) for path in RECORDINGS]
     expected, given = [], []

@@ -30,7 +30,7 @@ def output(words: list[str], env: Mapping[str, str]) -> str:
 
 @pytest.mark.slow
 def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packages: Path) -> None:
-    """The client acpx can start acp-proxy with the settings that `setup` wrote."""
+    """With the settings that `setup acpx` prints, the client acpx starts and records its agent."""
     programs = tmp_path / "bin dir"
     programs.mkdir()
     agent = programs / "my agent"
@@ -70,7 +70,7 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
 def test_what_was_printed_runs_where_path_is_short(
     tmp_path: Path, acp_proxy: Path, client: str
 ) -> None:
-    """With settings of `setup`, an agent that is a script finds its interpreter on a short PATH."""
+    """With the settings that `setup` prints, an agent that is a script runs on a short PATH."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, line in {"goose": "/usr/bin/env goose-runs", "goose-runs": "/bin/sh"}.items():

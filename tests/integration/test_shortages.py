@@ -43,7 +43,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """If a recorder has too few file descriptors, the agent runs unrecorded."""
+    """If `record` has too few file descriptors, the agent runs in its place, unrecorded."""
     conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0

@@ -52,7 +52,7 @@ def ringing(record: Recorder, place: Path) -> tuple[Talk, int]:
 
 
 def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path) -> None:
-    """The command of `record --on-stall` runs once for each stall."""
+    """If an agent is silent twice, the command of `record --on-stall` runs twice."""
     conversation, group = ringing(record, tmp_path)
     conversation.write(b"go\n")
     conversation.expect(f"{CHUNK}\n".encode())
@@ -67,7 +67,7 @@ def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path
 
 
 def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Path) -> None:
-    """If a recorder is killed, the command of `--on-stall` is killed too."""
+    """If a recorder is killed, the running command of `record --on-stall` is killed too."""
     conversation, group = ringing(record, tmp_path)
     conversation.process.kill()
     conversation.wait()
@@ -75,7 +75,7 @@ def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Pat
 
 
 def test_no_variable_sets_the_command(record: Recorder, tmp_path: Path) -> None:
-    """No environment variable can make a recorder run a command."""
+    """No environment variable sets the command that `record --on-stall` runs."""
     names = ("ON_STALL", "RECORD_ON_STALL")
     env = {f"ACP_PROXY_{name}": f"touch {tmp_path}/told" for name in names}
     env |= {"ACP_PROXY_STALL": "0.1", "ACP_PROXY_RECORD_STALL": "0.1"}

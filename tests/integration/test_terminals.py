@@ -197,7 +197,7 @@ def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
 def test_whoever_types_the_command_is_told_what_it_waits_for(
     command: list[str], tmp_path: Path
 ) -> None:
-    """If `record` is typed on a terminal, stderr says that it waits for a client."""
+    """If `record` or `replay` is typed on a terminal, stderr says that it waits for a client."""
     home = Path(__file__).parents[2] / "recordings" if command[0] == "replay" else tmp_path
     argv = [sys.executable, "-m", "acp_proxy", *command]
     env = os.environ | {"ACP_PROXY_RECORDINGS": str(home)}

@@ -257,7 +257,7 @@ def test_a_search_and_a_copy_are_those_of_commands(window: RunningWindow) -> Non
 
 @needs_proc
 def test_closed_tabs_leave_nothing_behind(window: RunningWindow) -> None:
-    """When browser tabs are closed or requests refused, `web` closes all of their files."""
+    """If browser tabs are closed or requests refused, `web` closes the files it opened for them."""
     files = Path(f"/proc/{window.process.pid}/fd")
 
     def open_some() -> int:

@@ -116,7 +116,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """If a client returns other file content than recorded, a replay only notes the difference."""
+    """If a client returns different file content, a replay only notes where the content differs."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]

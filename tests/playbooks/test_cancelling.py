@@ -103,7 +103,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
-    """In a replay, a client that has cancelled its turn may cancel a permission request."""
+    """If a client cancels its turn, a replay lets it cancel a permission that was granted."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -126,7 +126,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """In a replay, the cancel of a turn does not excuse a cancelled permission in the next turn."""
+    """In a replay, a cancelled permission is a divergence even if the turn before was cancelled."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -194,7 +194,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """In a replay, a client may omit a recorded `$/cancel_request` that names no open request."""
+    """In a replay, a recorded `$/cancel_request` for no open request matches or may be omitted."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}
@@ -211,7 +211,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) ->
 
 
 def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
-    """In a replay of v2, a cancelled turn ends with an update of the session's state."""
+    """If a client cancels an open turn, a replay of v2 ends the turn with a state update."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

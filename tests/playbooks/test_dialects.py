@@ -44,7 +44,7 @@ DRAFT = """
 
 
 def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
-    """In v2, a replay answers a prompt immediately, and sends the turn's updates afterwards."""
+    """If a client sends the messages of a v2 recording, a replay reports no divergence."""
     live = record(V2).replay()
     live.check("""
         1-14
@@ -55,7 +55,10 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """If a client logs in by another method, a replay calls all later divergences consequences."""
+    """If a client logs in by an unrecorded method, a replay reports that its handshake diverges.
+
+    The replay counts all later divergences as consequences.
+    """
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -64,7 +67,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of the 1.0 draft, a file request belongs to the session whose turn is open."""
+    """If a client sends the messages of a 1.0 draft recording, a replay reports no divergence."""
     live = record(DRAFT).replay()
     live.check("""
         1-15
@@ -75,7 +78,7 @@ def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_the_draft_replays_in_another_directory(record: Record) -> None:
-    """A recording of the 1.0 draft can be replayed in a different directory."""
+    """If a client of the 1.0 draft works in another directory, a replay sends paths in this one."""
     live = record(DRAFT).replay(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -96,7 +99,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
 
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
-    """In a replay of the 1.0 draft, a denied permission does not match a granted one."""
+    """If a client of the 1.0 draft denies a recorded granted permission, a replay diverges."""
     live = record(DRAFT).replay(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}

@@ -34,7 +34,7 @@ def begun(record: Record, text: str = CHAT, **options: object) -> Live:
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
-    """If the params of a client's message differ, the error of a replay names the differences."""
+    """If the params of a request are unrecorded, a replay refuses it and names both values."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -409,7 +409,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """In a replay, a client may omit a recorded response that belongs to no request."""
+    """In a replay, a recorded response that belongs to no request matches, or may be omitted."""
     text = """
         1-2 handshake
         3 <- | Starting up...

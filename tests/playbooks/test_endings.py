@@ -52,7 +52,7 @@ HUNG = """
 
 @pytest.mark.parametrize("order", Order)
 def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Order) -> None:
-    """If the recorded agent answered only after its client had left, a replay does the same."""
+    """If an agent answered only after its client left, a replay waits until its client leaves."""
     live = record(HUNG).replay(order=order)
     live.check("""
         1-6

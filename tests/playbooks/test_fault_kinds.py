@@ -275,7 +275,7 @@ def test_replace_sets_members() -> None:
 
 
 def test_error_reply_answers_a_request_of_either_side() -> None:
-    """The fault `error-reply` answers a request with an error."""
+    """The fault `error-reply` answers a request of the client or of the agent with an error."""
     check(
         ["error-reply code=-32000 message='Authentication required' 'data={a=1}'"],
         r"""
@@ -338,7 +338,10 @@ def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
 
 
 def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
-    """If a fault holds a reply until a cancel and no cancel comes, the reply comes at the end."""
+    """If a fault holds a reply until a cancel that never comes, the reply is sent at the end.
+
+    The end is the end of the agent's output.
+    """
     check(
         ["reply mode=late after_cancel=true latency_ms=0"],
         """

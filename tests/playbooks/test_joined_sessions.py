@@ -70,7 +70,7 @@ OLDEST_MCP = """
 def test_the_order_option_changes_nothing_for_joined_sessions(
     record: Record, transcript: str
 ) -> None:
-    """If no request opened a second session, `--order` does not change what a replay sends."""
+    """If a session is joined to another one, `replay` sends the same lines with any `--order`."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -143,7 +143,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
 
 
 def test_a_child_is_verified(record: Record) -> None:
-    """`verify` can play the recorded client to an agent that has child sessions."""
+    """If an unchanged agent has a child session, `verify` reports no divergence."""
     live = verify(record(CHILD))
     live.check("""
         1-10
@@ -176,7 +176,7 @@ def test_a_child_may_have_another_name(record: Record) -> None:
 
 
 def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
-    """In v2, `verify` ends no turn because of an update of a child session."""
+    """In v2, if a child session becomes idle, `verify` does not end its parent's turn."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}'
     live = verify(
         record(f"""
@@ -201,7 +201,7 @@ def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
 
 
 def test_mcp_over_acp_is_verified(record: Record) -> None:
-    """`verify` plays the recorded MCP messages over ACP."""
+    """If an agent repeats the recorded MCP messages over ACP, `verify` reports no divergence."""
     live = verify(record(MCP))
     live.check("""
         1-15

@@ -199,7 +199,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """In a replay, client and agent may have open requests with the same id."""
+    """If open requests of client and agent have the same recorded id, a replay does not diverge."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -265,7 +265,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """If two requests come in swapped order within a second, a replay answers as recorded."""
+    """If overlapping requests come swapped within a second, a replay answers in recorded order."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1

@@ -72,7 +72,7 @@ def test_pushed_output_is_answered_in_the_recorded_order(record: Record) -> None
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_less_pushed_output_is_enough(record: Record, pieces: int) -> None:
-    """If a client pushes less terminal output than recorded, a replay still continues."""
+    """If a client pushes less terminal output than recorded, a replay still answers the prompt."""
     live = until(record, WATCHED)
     for number in range(pieces):
         live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')

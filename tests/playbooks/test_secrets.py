@@ -76,7 +76,7 @@ def replay_with_new_secret(record: Record, level: str) -> Live:
 def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
     record: Record, level: str
 ) -> None:
-    """A replay accepts a different secret in place of the recorded one."""
+    """If a client sends a different secret than the masked recorded one, a replay accepts it."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {NEW}")}

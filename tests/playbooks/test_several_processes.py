@@ -245,7 +245,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """A replay of several recordings chooses one by the next prompt, not by an invalid line."""
+    """If a client's line is in none of several recordings, a replay chooses no recording by it."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

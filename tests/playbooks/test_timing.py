@@ -60,7 +60,7 @@ def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ..
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """If a client sends all messages at once, `replay --timing recorded` keeps the agent's gaps."""
+    """If all messages come at once, `replay --timing recorded` repeats only the agent's gaps."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]

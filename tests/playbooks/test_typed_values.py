@@ -276,7 +276,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> Non
 
 
 def test_process_ids_do_not_count(record: Record) -> None:
-    """A replay ignores the process ids of client and agent."""
+    """If a client's answer has a different process id than recorded, a replay does not diverge."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )

@@ -135,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """If a request has params that were never recorded, `verify` does not call it repeated."""
+    """`verify` reports a request as repeated too often only if its params were recorded."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -248,7 +248,7 @@ def test_a_directory_is_moved_once(
 
 
 def test_near_misses_of_any_params_are_found(record: Record) -> None:
-    """If `verify` refuses a request, its report lists similar recorded requests."""
+    """If `verify` refuses a deeply nested request, its report lists the similar recorded one."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
@@ -276,7 +276,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
-    """`verify` treats two requests as equal if they differ only in ignored values."""
+    """`verify` treats two requests as equal if they differ only in values that `--ignore` names."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,

@@ -54,7 +54,7 @@ def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[st
 
 
 def test_a_character_may_be_cut_in_two(record: Record) -> None:
-    """If a character is split between two chunks, `verify` counts one character."""
+    """To find the moment of a cancel, `verify` counts a character in two chunks as one."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
@@ -69,7 +69,7 @@ def test_a_character_may_be_cut_in_two(record: Record) -> None:
 
 
 def test_a_thought_is_another_text(record: Record) -> None:
-    """`verify` does not count the text of a thought as text of a message."""
+    """To find the moment of a cancel, `verify` does not count a thought as text of a message."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
     )

@@ -81,7 +81,7 @@ def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
 def test_another_result_does_not_stop_the_conversation(record: Record, answer: str) -> None:
-    """If an answer differs from the recorded one, `verify` still continues."""
+    """If an agent answers a prompt with an error or a refusal, `verify` sends the next message."""
     live = verify(record(CONVERSATION)).check(f"""
         1-5
         <- #2 {answer}

@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_fewer_requests_for_output_do_not_stop_verify(record: Record) -> None:
-    """If an agent requests terminal output less often than recorded, `verify` still continues."""
+    """If terminal output is requested less often than recorded, `verify` goes on after a second."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}

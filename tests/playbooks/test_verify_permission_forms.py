@@ -82,7 +82,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
 def test_a_draft_request_for_something_else_is_not_granted(
     record: Record, came: dict[str, Any]
 ) -> None:
-    """In the 1.0 draft, `verify` grants only the recorded operations."""
+    """In the 1.0 draft, `verify` denies a permission request for an unrecorded operation."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
     live.check(f"""
         <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}
@@ -129,7 +129,7 @@ def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> N
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """In the 1.0 draft, `verify` repeats a recorded denial."""
+    """In the 1.0 draft, `verify` denies any permission request in place of a denied one."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -198,7 +198,7 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
 
 
 def test_a_request_may_repeat_what_was_announced(record: Record) -> None:
-    """`verify` grants a permission request that has the recorded tool call in place of its id."""
+    """`verify` permits a full tool call if the recorded permission request has only its id."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []

@@ -161,7 +161,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """Of the options of a permission request, `verify` chooses the one of the recorded kind."""
+    """Whatever options a permission request has, `verify` chooses the recorded kind or none."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -215,7 +215,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """`verify` treats a permission request as repeated only if its action is the same."""
+    """`verify` reports a permission as requested too often only if its action was recorded."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}

@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """The tests of `verify` contain permission requests of every form."""
+    """The permission requests that test `verify` include those of the 1.0 draft and of v1 or v2."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

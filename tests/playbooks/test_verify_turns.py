@@ -120,7 +120,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
-    """In v2, `verify` delays an answer for an earlier request that is missing in the open turn."""
+    """In v2, `verify` delays an answer while an earlier request of the open turn is missing."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

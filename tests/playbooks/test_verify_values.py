@@ -94,7 +94,7 @@ def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
 
 
 def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
-    """`verify` counts updates of a session's state even before it knows the session's id."""
+    """`verify` does not wait again for a state update that came before its session's id."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
     recorded = record(f"""
         1-2 handshake
@@ -115,7 +115,7 @@ def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
 
 
 def test_updates_are_counted_from_the_answer_that_names_the_session(record: Record) -> None:
-    """`verify` counts updates of a session only from the answer that creates the session."""
+    """Before a prompt, `verify` counts only updates after the answer that creates the session."""
     update = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
         1-2 handshake

@@ -130,7 +130,7 @@ def test_other_sessions_add_no_work(record: Record, is_over: bool) -> None:
 
 
 def test_a_thousand_refusals_are_a_flood(record: Record) -> None:
-    """After `verify` has refused a thousand requests, it ends its run."""
+    """After `verify` has refused a thousand requests in a row, it ends its run."""
     read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'
     live = asking(record, f"{read % (0, 0)}\n-> #0 result {{}}")
     live.play(*(read % (n, n) for n in range(1, 1000)))

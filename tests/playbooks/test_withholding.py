@@ -319,7 +319,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> 
 
 
 def test_a_hostile_recording_is_played_without_harm(record: Record) -> None:
-    """If the recorded agent ran a shell, a replay of the recording runs nothing."""
+    """If a recorded agent ran commands and wrote files, `replay --inert` sends no such request."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
         for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)

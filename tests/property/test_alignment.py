@@ -86,7 +86,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """When `diff` aligns items, it finds a longest increasing subsequence."""
+    """Of pairs of equal items, `diff` keeps a longest subsequence whose places in B increase."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

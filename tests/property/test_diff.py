@@ -121,7 +121,7 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 
 @WITH_SOME_OR_ALL
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """If a notification is repeated in B, `diff` reports an additional frame."""
+    """If a notification is repeated in B, `diff` reports one frame that only B has."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, doubled(path, line))
         if line.is_piece:

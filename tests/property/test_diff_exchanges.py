@@ -69,7 +69,7 @@ def what(entry: DiffEntry) -> What:
 
 @WITH_SOME_OR_ALL
 def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a response is removed from B, `diff` reports only this response."""
+    """If a response is removed from B, `diff` reports that only A has it."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """If a response is repeated in B, `diff` reports the second response."""
+    """If a response is repeated in B, `diff` reports the second one as without a request."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -98,7 +98,7 @@ def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a request is removed from B, `diff` reports only the request."""
+    """If a request is removed from B, `diff` reports that only A has it."""
     for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
             report = diff(opened(path), without)
@@ -187,7 +187,7 @@ def test_half_a_handshake_is_a_difference(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
-    """`diff` compares a second `initialize` like any other request."""
+    """If `initialize` is repeated in B, `diff` reports one more exchange that only B has."""
     request, answer = handshake_of(path)
     report, entries = compare(path, doubled(path, request))
     assert report.counts == Counts(only_b=1)
@@ -199,7 +199,7 @@ def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
-    """If the exit code changes, `diff` reports one difference."""
+    """If only the agent's exit code differs, `diff` reports exactly this difference."""
     report, entries = compare(path, ended(path, 3))
     assert (report.counts, entries) == (Counts(ending=1), [])
     assert report.ending == (Field("/exit_code", 0, 3),)

@@ -45,5 +45,5 @@ def test_compiled_rules_ignore_what_one_rule_ignores(
 
 @given(st.lists(st.text(max_size=5), max_size=4))
 def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
-    """If a JSON pointer is made of keys with slashes, the rules of `diff` read the same keys."""
+    """The rules of `diff` read the same keys from a JSON Pointer as were written into it."""
     assert parts_of(pointer(parts)) == tuple(parts)

@@ -129,7 +129,7 @@ def test_no_level_of_masking_changes_the_forwarded_bytes(
 
 
 def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
-    """A recorder stores all bytes while the conversation continues."""
+    """A recorder stores random lines byte for byte while client and agent continue to send."""
     to_agent, to_client = b"\n".join(ODD_LINES[::-1]) + b"\n", b"\n".join(ODD_LINES) + b"\n"
     (tmp_path / "said").write_bytes(to_client)
     with Recorder(ACP_PROXY, tmp_path) as record:

@@ -406,7 +406,7 @@ def recorded(lines: list[Line]) -> Iterator[Conversation]:
 
 @given(mixed_sessions(), st.sampled_from(Order))
 def test_any_conversation_replays_against_itself(lines: list[Line], order: Order) -> None:
-    """A replay of several sessions sends the recorded bytes."""
+    """If a client of several sessions behaves as recorded, a replay sends the recorded bytes."""
     for conversation in recorded(lines):
         assert_faithful(play(conversation, order=order), order)
 

@@ -142,7 +142,7 @@ PLACES = ("env", "header", "argument", "path", "query", "member", "variable")
 def test_a_secret_by_its_place_is_stored_nowhere(
     tmp_path: Path, place: str, first: str, way: str | int
 ) -> None:
-    """If a JSON name reveals that a value is secret, the value is masked in earlier frames too."""
+    """If a value's place in a message makes it secret, a recorder stores the value nowhere."""
     path, secret = tmp_path / "x.db", "Vb7QxL2mRk9TzWp4/Yc8NdHf5"
     if place in ("path", "query"):
         secret = secret.replace("/", "-")

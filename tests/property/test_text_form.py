@@ -95,7 +95,7 @@ def test_a_recording_comes_back_from_its_text(
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """The text form of a recording contains lines that are too large for memory."""
+    """A line too large for memory is the same after an export as text and an import."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
@@ -170,7 +170,7 @@ def test_milliseconds_are_exact(ns: int) -> None:
 
 @given(st.dictionaries(st.sampled_from(["wall", "bytes", "x", "é"]), json_values, max_size=3))
 def test_the_data_of_events_come_back(data: dict[str, Any]) -> None:
-    """The text form of a recording keeps the data of events."""
+    """The data of an event are the same after they were written to the text form and read back."""
     for text in (
         json.dumps(data),
         json.dumps(data, indent=1),

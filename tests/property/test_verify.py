@@ -55,7 +55,7 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 def test_an_unchanged_agent_passes_with_all_options(
     recording: Path, options: dict[str, Any]
 ) -> None:
-    """An unchanged agent passes `verify` with all options."""
+    """An unchanged agent passes `verify` with `--order recorded`, and also with `--lenient`."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 

@@ -54,7 +54,7 @@ def weighted() -> Iterator[object]:
 
 @pytest.mark.parametrize("case", [*weighted()])
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
-    """`show`, `replay`, `diff`, `verify` and others can handle every kind of message of ACP."""
+    """`log` shows each kind of ACP message in words; `replay`, `diff` and `verify` accept it."""
     with RecordingReader(case.record(tmp_path / "message.db"), unredacted=True) as recorded:
         for check in CHECKS:
             gaps = GAPS.get(check.__name__, {})

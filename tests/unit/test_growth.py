@@ -44,7 +44,7 @@ GROWTH = [
 def test_four_times_as_much_takes_no_more_than_five_times_the_work(
     command: tuple[str, ...], shape: str, tmp_path: Path
 ) -> None:
-    """On a recording four times as long, a command does at most five times as much work."""
+    """`show`, `log` and others do at most five times the work on a recording four times as long."""
     from bench.shapes import write
 
     work: list[int] = []

@@ -136,7 +136,7 @@ def test_every_command_that_runs_everywhere_is_inspected() -> None:
 
 
 def test_recordings_are_inspected(recordings: Path) -> None:
-    """On a system without the functions that Windows lacks, commands that start no agent work."""
+    """Without the functions that Windows lacks, commands that start no agent exit as expected."""
     script = (
         f"for code, words in {INSPECT!r}:\n"
         "    found = run(*words)\n"
@@ -259,7 +259,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """If a system lacks a flag of `open` or a signal, acp-proxy works without it."""
+    """If a system lacks a flag of `open` or a signal, acp-proxy leaves it out without an error."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)

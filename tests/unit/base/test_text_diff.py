@@ -111,7 +111,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """Commands show an edit as the diff that Python's difflib makes, but without its header."""
+    """`unified` returns the lines of a text diff as Python's difflib does, without its header."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
@@ -119,6 +119,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """If an edit changes nothing, commands show no lines as its diff."""
+    """If two texts are equal, `unified` returns no lines of a diff."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

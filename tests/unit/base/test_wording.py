@@ -26,7 +26,7 @@ from acp_proxy.base.wording import counted, when
 def test_recent_times_are_relative(
     monkeypatch: pytest.MonkeyPatch, seconds: int, text: str
 ) -> None:
-    """Commands show a time within the last week as an age, and any other time as a date."""
+    """`when` writes a time within the last week as an age, and any other time as a date."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     now = datetime(2025, 6, 15, 12, tzinfo=UTC)
@@ -34,5 +34,5 @@ def test_recent_times_are_relative(
 
 
 def test_only_one_is_singular() -> None:
-    """Commands write a noun in the singular after 1, and in the plural after other numbers."""
+    """`counted` writes a noun in the singular after 1, and in the plural after other numbers."""
     assert [counted(number, "frame") for number in range(3)] == ["0 frames", "1 frame", "2 frames"]

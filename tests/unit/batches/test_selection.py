@@ -66,7 +66,7 @@ def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """`check` of a directory leaves out given files and directories, such as its results file."""
+    """If `check` of a directory or pattern has paths to leave out, it selects no file there."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))
@@ -100,7 +100,7 @@ def test_directories_and_patterns_name_several(word: str, several: bool) -> None
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """`check` takes `file://PATH` as a path that all workers share, and selects the same files."""
+    """`check file://PATH` selects the same files as `check PATH`, as files that workers share."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

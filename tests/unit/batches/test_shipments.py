@@ -90,7 +90,7 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
-    """A new recording from a Dask worker gets another name if the user has a file of this name."""
+    """A Dask worker's new recording replaces no file in `verify --output`, but is renamed."""
     output = tmp_path / "recordings" / "run.db"
     asked = job(HELLO, output=str(output))
     new = tmp_path / "new.db"

@@ -57,12 +57,15 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """If a finding differs from the baseline in a method or mode, `check` treats it as new."""
+    """A finding that names another method or mode than the baseline is a new one for `check`."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """For `check`, a finding of another rule, side or method is new; another frame is the same."""
+    """`check` treats a finding as new if its rule, side or method differs from the baseline.
+
+    The number of its frame does not count.
+    """
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -102,7 +105,7 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
 
 
 def test_a_long_word_is_read_quickly() -> None:
-    """The time for the fingerprint of a finding of `check` is proportional to its text's length."""
+    """`check` makes the fingerprint of a finding with 200,000 letters in less than 5 seconds."""
     began = time.process_time()
     generic("a" * 200_000)
     assert time.process_time() - began < 5

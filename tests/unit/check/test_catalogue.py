@@ -150,7 +150,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """If `check` skips rules for an imported log, each rule is listed once, with one reason."""
+    """If an import lost several kinds of data, `check` lists each skipped rule with one reason."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -226,7 +226,10 @@ def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
 
 
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
-    """A report of `check` lists skipped rules with a reason, and does not count them as checked."""
+    """If an imported log lacks its start, the report of `check` lists the skipped rules.
+
+    It names the reason, and does not count these rules as checked.
+    """
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
         outcome = reported(reader, Checker(reader).read(), rules())

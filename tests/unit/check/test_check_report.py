@@ -55,7 +55,7 @@ def test_a_clean_recording_is_one_line() -> None:
 
 
 def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
-    """The report of `check` counts findings by severity."""
+    """`list --check` counts the errors, warnings and hints in a recording, if it is readable."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"".join(text_form_of(["<- | a log line", "<- | another"])))
     assert counts_of(path) == {"error": 2, "warning": 0, "info": 0}

@@ -49,7 +49,7 @@ def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """`check` accepts any values in `initialize` when it looks for another protocol."""
+    """When `check` looks for another protocol, no value of `initialize` makes it raise an error."""
     note_of(params)
 
 

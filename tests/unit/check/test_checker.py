@@ -41,7 +41,7 @@ def test_rules_can_be_chosen() -> None:
 
 
 def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
-    """If a client of v1 sends a draft's `initialize`, `check` does not blame the agent for this."""
+    """If a client of v1 writes `initialize` as in the 1.0 draft, `check` finds no error."""
     result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'

@@ -97,7 +97,7 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """`log --until stall` reports no silence in recordings of working agents."""
+    """`log --until stall:120s` reports no silence of working agents, but one in each slow run."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
@@ -215,7 +215,7 @@ def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingRea
 def test_a_cancel_leaves_the_same_hangs(
     recorder: LogWriter, reader: RecordingReader, method: str
 ) -> None:
-    """After a cancel, `log --until problem` blames the client or agent that does not answer."""
+    """After `session/cancel`, `log --until problem` blames the side that leaves a request open."""
     recorder.to_client(request(7, method, sessionId="s", path="/srv/a", options=[], toolCall={}))
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     watch, judge = LiveWatch(reader, 60), LiveWatch(reader, None, problem=True)
@@ -238,7 +238,7 @@ def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader
 
 
 def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """`log --until problem` also reports a hang of the agent, as `show` does."""
+    """If a prompt is unanswered for a minute, `log --until problem` blames the agent."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 59) is None
     assert look(watch, reader, recorder, 1)[1].startswith("wait.unanswered by the agent: #6: ")
@@ -250,7 +250,7 @@ def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: Recording
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """`log --until problem` also checks messages that came before the dialect was known."""
+    """`log --until problem` reports nothing in a v2 handshake, but a bad update after it."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,

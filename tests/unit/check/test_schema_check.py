@@ -182,7 +182,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """If a JSON object names its kind, the schema check compares it with the type of this kind."""
+    """If a JSON object names its kind, the schema check reports differences from this kind only."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -216,7 +216,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """The schema check reports one problem if a message has neither of two possible members."""
+    """If a resource lacks both `text` and `blob`, the schema check reports only one problem."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -330,7 +330,7 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
 
 @pytest.mark.parametrize("levels", [200, 300, 900])
 def test_a_message_may_be_nested_deeply(levels: int) -> None:
-    """The schema check can judge a deeply nested message."""
+    """If `rawInput` has 900 levels, the schema check still finds problems beside it."""
     deep: Any = "\ud800"
     for _ in range(levels):
         deep = {"in": deep}

@@ -55,7 +55,7 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a recording that is typed with a slash, the completion leaves the path to the shell."""
+    """If a recording is typed as a path with a slash, acp-proxy leaves completion to the shell."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 

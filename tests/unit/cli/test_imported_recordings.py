@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """For each word of `LOST`, the tests list statements that need the data of this kind."""
+    """The test table `CLAIMS` has a row for each fact in `LOST`, which an imported log may lack."""
     assert set(CLAIMS) == set(LOST)
 
 
@@ -256,7 +256,7 @@ def test_no_duration_is_finer_than_the_times(
 
 
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
-    """If A or B is an imported log that lacks times and the end, `diff` does not compare these."""
+    """If A or B is an imported log without times and end, `diff` compares no times or endings."""
     ours = text_form(tmp_path / "ours.jsonl")
     crash = tmp_path / "crash.jsonl"
     text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')

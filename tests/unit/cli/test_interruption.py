@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """If a handler for Ctrl-C was set or Ctrl-C is ignored, acp-proxy leaves this unchanged."""
+    """If Ctrl-C has a handler or is ignored, acp-proxy keeps that handler while a command runs."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     values = []

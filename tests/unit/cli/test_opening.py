@@ -102,7 +102,7 @@ def test_an_existing_file_as_second_word_is_a_filter(home: Path) -> None:
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
     """If a file in this directory has a recording's name, `show` reads the file.
 
-    A note on stderr names both.
+    A note on stderr names the file and the recording.
     """
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
@@ -130,7 +130,7 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
     """If a newer recording has ended, `log --follow latest` follows the running one.
 
-    A note on stderr names both.
+    A note on stderr names both recordings.
     """
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()

@@ -172,7 +172,7 @@ def test_only_the_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """If the path of `--report` has become a link, the report is refused, and the target stays."""
+    """If a report's path became a symbolic link, `write_text` refuses it and keeps the target."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -188,7 +188,7 @@ def test_a_device_may_take_two_reports() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """If the path of `--report` or `--junit` is a directory, the error is one line."""
+    """If a report's path is a directory, `write_text` refuses it with an error of one line."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If one of a command's report files cannot be written, it still writes the others."""
+    """If one of a command's reports cannot be written, `write_reports` still writes the others."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
@@ -220,7 +220,7 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """If the file name of `--report` or `--junit` has 300 letters, it is refused as too long."""
+    """If a report's file name has 300 letters, `check_report_files` refuses it as too long."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))

@@ -93,7 +93,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """`doctor` knows what replaces a removed option or value that an environment variable sets."""
+    """If a variable sets a removed option or value, `of_variable` returns what replaces it."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

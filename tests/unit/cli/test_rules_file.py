@@ -67,6 +67,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_rules_come_from_the_environment_too(tmp_path: Path) -> None:
-    """The variable ACP_PROXY_DIFF_RULES names a file of rules for `diff`."""
+    """`diff` exits with 2 if ACP_PROXY_DIFF_RULES names a file of rules that does not exist."""
     path = record_conversation(tmp_path / "a.db")
     assert run("diff", path, path, ACP_PROXY_DIFF_RULES=str(tmp_path / "no.toml")).exit_code == 2

@@ -97,7 +97,7 @@ def test_calls_that_name_another_may_still_race() -> None:
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """If a tool call that edits mentions one that only reads, `diff` still reports a new order."""
+    """`diff` reports if an edit's end and a read's start swap, even if the end mentions a read."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls, even with the rule `apart` for updates."""
+    """`diff` ignores the order of parallel tool calls even if the rule `apart` names updates."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """`diff` recognizes a changed tool call id even in a message before the call starts."""
+    """If B updates a tool call before its start, `diff` reports the move, but no changed id."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -210,7 +210,7 @@ def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """`diff` ignores a changed working directory whose name is not valid UTF-8."""
+    """`diff` ignores a changed working directory even if its name contains half a character."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)

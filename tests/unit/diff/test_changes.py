@@ -19,7 +19,7 @@ def telling(number: int, *told: str) -> Run:
 
 
 def test_parallel_calls_may_be_reported_in_any_order() -> None:
-    """`diff` ignores the order in which parallel tool calls end."""
+    """`diff` ignores the order in which parallel tool calls begin and end."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
     assert compare(telling(0, *at_once), telling(1, *turned))[0].is_equal

@@ -131,7 +131,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """`diff` reports changed capabilities in the handshake."""
+    """`diff` ignores generated ids in the handshake, but reports changed capabilities."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -241,7 +241,7 @@ def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """If a tool call's id is also the text of a plan entry, `diff` ignores its change in both."""
+    """If a tool call, a terminal and a text share a UUID, `diff` ignores a change of this UUID."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """`diff` reports changed capabilities as a difference of the handshake, not as an entry."""
+    """`diff` lists changed capabilities in its part about the handshake, not among the frames."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())
@@ -321,7 +321,7 @@ def test_short_ids_are_ordinary_words() -> None:
 
 
 def test_a_system_directory_is_not_recognized_inside_texts() -> None:
-    """`diff` does not ignore a system directory such as `/tmp` in texts."""
+    """Even if only A runs in the directory `/tmp`, `diff` finds no change in a text with `/tmp`."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -351,7 +351,7 @@ def test_the_structure_has_tool_calls_and_no_texts() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """`diff` ignores values at ignored JSON pointers, and pairs values at pointers to alias."""
+    """`diff` accepts any change at `ignore` pointers, and consistent ones at `alias` pointers."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """If B has two different values in place of one aliased value of A, `diff` reports one."""
+    """If B has two values in place of one aliased value of A, `diff` reports the second value."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """If `diff` is told that B's directory stands for A's, a text of B may also name A's."""
+    """If `DiffOptions.same` pairs A's directory with B's, `diff` accepts A's in a text of B."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If a rule of `diff` names a kind of message, its place among other kinds does not count."""
+    """With a rule `apart` for one kind of message, `diff` ignores its order among other kinds."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)

@@ -46,7 +46,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
-    """If only A or only B has frames of a session that nobody opened, `diff` reports these."""
+    """If only one recording has frames of a session that nobody opened, `diff` reports them."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()
@@ -89,7 +89,7 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """Even if B's directory stands for A's, `diff` reports a text of A that names B's."""
+    """`diff` reports B's directory in a text of A, even if `DiffOptions.same` pairs it with A's."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)

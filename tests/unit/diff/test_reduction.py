@@ -221,7 +221,10 @@ def differs_in(a: Run, b: Run) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """Each kind of difference counts at its levels of `diff --expect`, whichever side is A."""
+    """`diff --expect` reports each kind of difference only at its levels, whichever side is A.
+
+    For example, a changed text counts at `frames`, and a changed stop reason at all levels.
+    """
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -230,7 +233,10 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """Each change of the handshake counts at its levels of `diff --expect`, whichever side is A."""
+    """`diff --expect` reports each change of a handshake only at its levels, whichever side is A.
+
+    For example, a new capability counts at all levels, but the agent's version not at `outcome`.
+    """
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said

@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """If one text is split into messages at other places in B, `diff` reports the message ids."""
+    """If B splits one text into messages at another place, `diff` reports a changed message id."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)

@@ -58,7 +58,7 @@ def test_working_directories_have_names_in_a_long_text() -> None:
 
 
 def test_half_a_character_may_end_a_part() -> None:
-    """`diff` can compare a long text in parts, even if a part ends within a character."""
+    """`diff` reports no change of a long text even if a chunk of B ends within a character."""
     text = "\U0001f600" * LENGTH
     units = text.encode("utf-16-le")
     halves = [

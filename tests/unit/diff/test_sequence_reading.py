@@ -169,7 +169,7 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
 
 
 def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> None:
-    """A request has no latency in `diff` if `verify`, as the client, caused a delay meanwhile."""
+    """`diff` reports no latency of a request that was open while `verify` delayed the client."""
 
     def told(recorder: LogWriter) -> None:
         asked(recorder, "x/held", 5000)

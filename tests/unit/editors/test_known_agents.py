@@ -51,7 +51,7 @@ def test_the_manual_has_every_agent() -> None:
 
 
 def test_each_name_leads_to_an_agent() -> None:
-    """In a command, `@NAME` names a known agent by its id, its name, or its program."""
+    """`agent_id` finds the known agent of `@NAME` by its id, its name, or its program."""
     assert {agent_id(name) for name in known_names()} == {*AGENTS}
     assert agent_id("Claude") == agent_id("claude-agent-acp") == "claude-acp"
     assert agent_id("copilot") == "github-copilot-cli"
@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """If a known agent is installed, `@NAME` in a command runs the installed program."""
+    """If a known agent is installed, `command_of` returns its program, not its npm package."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package
@@ -68,7 +68,10 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If nobody has checked a known agent's npm package, acp-proxy prints how to run it by hand."""
+    """For a known agent that is not in PATH, `advice` returns a command to type by hand.
+
+    It does so only if nobody has compared the agent's npm package with the agent's project.
+    """
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -78,7 +81,7 @@ def test_a_package_that_was_not_compared_is_only_named() -> None:
 
 
 def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
-    """The manual's table of known agents says when each agent's package was checked."""
+    """In the table `AGENTS`, each agent with a compared package has the date and the repository."""
     for agent in AGENTS.values():
         assert bool(agent["compared"]) == bool(agent["repository"])
         if agent["compared"]:
@@ -96,7 +99,7 @@ def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
 
 
 def test_only_the_first_word_is_replaced() -> None:
-    """In an agent's command, `@NAME` is replaced only if it is the first word."""
+    """`expanded` replaces `@NAME` in a command by a known agent only if it is the first word."""
     actual = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
     assert actual == (["opencode", "acp", "--x", "@gemini"], {}, "")
     assert expanded(["@nosuch"], lambda _: True) is None
@@ -113,7 +116,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """The table of known agents is made from ACP's registry, with commands and packages."""
+    """`row` makes an agent's command and package for the table from an entry of ACP's registry."""
     agent = {
         "id": "x",
         "name": "X",
@@ -140,7 +143,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """A known agent's package is accepted if it names the repository in ACP's registry."""
+    """`row` accepts an agent's package only if it names the repository in ACP's registry."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")
@@ -158,7 +161,7 @@ def test_a_package_is_compared_by_its_repository() -> None:
 
 @pytest.mark.parametrize("words", [["record", "--"], ["verify", "-", "--"]])
 def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
-    """The error about an unknown `@NAME` suggests similar names, and nothing is started."""
+    """`record` and `verify` refuse an unknown `@NAME`, suggest a similar one, and start nothing."""
     said = complaint(*words, "@opencod", home=tmp_path)
     assert said == "no known agent '@opencod'; did you mean @opencode?"
     assert list(tmp_path.iterdir()) == []

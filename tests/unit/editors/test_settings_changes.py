@@ -66,7 +66,10 @@ class Interruption:
 def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
-    """If `setup` is interrupted, settings are unchanged or complete, and can be taken back."""
+    """If `setup --write` is interrupted, the settings are unchanged or complete, never in between.
+
+    `setup --undo` then restores the old settings, even if it was once interrupted itself.
+    """
     result = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"

@@ -80,7 +80,7 @@ def test_the_pair_is_known(story: RecordingReader) -> None:
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """`log --seq` prints the frame of a number, or else an error that names the last frame."""
+    """`log --seq` finds the frame or event of a number, and refuses a number after the last one."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -219,7 +219,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """Filters that a user may guess, such as `failed`, select the intended frames."""
+    """Filters of `log` that a user may guess, such as `failed`, select the intended frames."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 

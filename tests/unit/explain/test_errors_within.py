@@ -47,7 +47,7 @@ def sessions_of(lines: list[str]) -> list[tuple[Any, Any]]:
 
 
 def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> None:
-    """acp-proxy assigns a message of MCP over ACP to the session that declared the MCP server."""
+    """`RecordingReader` labels MCP messages with the session that declared the MCP server."""
     told = said("->", None, "mcp/message", {"serverId": "m1", "requestId": "1", "method": "log"})
     lines = [*mcp("s", prompted="s"), *asked(1, {"result": {}}), told]
     assert sessions_of(lines) == [("s", 1)] * 3
@@ -55,13 +55,13 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """acp-proxy assigns messages of a shared MCP server to the session that has an open turn."""
+    """`RecordingReader` labels messages of a shared MCP server with the session in a turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """acp-proxy assigns a message on an MCP connection to the session that declared the server."""
+    """`RecordingReader` labels messages of an MCP connection with the session of its server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),

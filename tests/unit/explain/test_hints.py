@@ -110,7 +110,7 @@ def test_a_failed_tool_call_is_red(worked: Path) -> None:
 def test_a_tool_call_is_named_alike_everywhere(
     worked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All commands print the same label for a tool call."""
+    """`show`, `stats`, `audit`, `diff` and `search` print the same label for a tool call."""
     label = "pytest -q (…789XyZ)"
     red = f"\x1b[38;5;{Ink.TROUBLE:d}m"
     for command in ("show", "stats"):
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If a tool call id is used again, acp-proxy knows which frames belong to which call."""
+    """If a tool call id is used again, `CallSpans` returns a range of frames for each call."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -248,7 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """The SQL view `tool_calls` of a recording has a row for each of two calls with one id."""
+    """The SQL view `tool_calls` of a recording has a row for each of several calls with one id."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """If a running recording reuses a tool call id, acp-proxy assigns frames to the right call."""
+    """If a running recording reuses a tool call id, `CallSpans` finds the frames of each call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """acp-proxy finds that a tool call has ended, even if the status ends a huge line."""
+    """If a final status ends a huge line, `CallSpans` separates a later call with the same id."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

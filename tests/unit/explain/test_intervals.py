@@ -54,7 +54,7 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
 
 
 def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
-    """While a person must decide, `stats` counts the time of a turn as waiting for a person."""
+    """While a permission request is open, `stats` counts the turn as waiting for a person."""
     waits = waits_after(
         (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
         (1 * SECOND, "to-client", frame('#5 session/request_permission {"sessionId": "s"}')),

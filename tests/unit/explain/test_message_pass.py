@@ -19,7 +19,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @each_case("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """When commands read a recording, each frame gets the same labels as in the database."""
+    """`MessagePass` gives each frame of a shipped recording the labels that the database has."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -38,7 +38,7 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
 
 
 def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
-    """When commands read a huge line, they find its session, though they read only its two ends."""
+    """`MessagePass` finds the session of a huge prompt, though it reads only the two ends."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * (3 << 20))]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -54,7 +54,7 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
 
 
 def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
-    """Commands do not take a line of stderr for a message, even if it looks like one."""
+    """`MessagePass` does not take a line of stderr for a message, even if it looks like one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for line in ('{"method": "a"}', '{"id": 1, "method": "a"}', '{"id": 1, "result": {}}'):
             recorder.stderr(line)
@@ -69,7 +69,7 @@ def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
 
 
 def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
-    """If a user has chosen the dialect of a recording, commands read it in this dialect."""
+    """If a user has chosen the dialect of a recording, `MessagePass` reads it in this dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2))
         recorder.end()
@@ -84,7 +84,7 @@ def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_taken_apart() -> None:
-    """Commands read each message of a JSON-RPC batch as a message of its own."""
+    """`messages_of` returns each message of a JSON-RPC batch as a message of its own."""
     batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
     transition = Transition(members=[Transition("a"), Transition("b")])
     pairs = [(message.method, its.method) for message, its in messages_of(batch, transition)]
@@ -95,7 +95,7 @@ def test_a_batch_is_taken_apart() -> None:
 
 
 def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
-    """For commands, the history of a loaded session ends at the answer to `session/load`."""
+    """In a `MessagePass`, the history of a loaded session ends at the answer to `session/load`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/load", sessionId="s"))
         recorder.to_agent(request(2, "session/resume", sessionId="s"))
@@ -108,7 +108,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """For commands, updates of a session between its `session/fork` and the answer are history."""
+    """In a `MessagePass`, updates between a `session/fork` and its answer are history."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

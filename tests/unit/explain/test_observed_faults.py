@@ -21,7 +21,7 @@ PLAN = "\n".join(
 
 
 def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
-    """`show` reports how many frames each fault rule changed or withheld."""
+    """`show` reports what each fault rule did to how many frames, as `withheld 7 frames (drop)`."""
     with LogWriter(tmp_path / "x.db", fault_plan=PLAN) as recorder:
         for n in range(8):
             recorder.to_client(notification("a", n=n))

@@ -44,7 +44,7 @@ def a_recording(origin: Origin | None) -> Recording:
 
 
 def test_of_a_recording_of_ours_all_is_known() -> None:
-    """For a recording that acp-proxy made, commands print no remark about missing data."""
+    """For a recording that acp-proxy made, `show` prints all values and no line on missing data."""
     ours = a_recording(None)
     assert known_value(ours, WHOLE) is WHOLE
     assert known_json(ours, WHOLE)["took_ns"] == 3
@@ -53,7 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """In `--json` output about an imported log, values that the log lacks are null."""
+    """In `show --json` of an imported log, values that the log lacks are null."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """The code declares for each time in JSON output which recorded data this time needs."""
+    """The table `MEMBERS` declares for each time in JSON output which recorded data it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """If an imported log lacks times, commands say why they print no times or durations."""
+    """If an imported log lacks times, `stats` prints why it has no times or durations."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: the recording was imported from zed, which has none"
     untimed = a_recording(Origin("lines", inferred_times=1))

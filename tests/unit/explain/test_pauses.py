@@ -87,7 +87,7 @@ END = says(result(1, stopReason="end_turn"))
 def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
 ) -> None:
-    """During a turn, `log` marks a pause of a tenth of the turn, or of at least five seconds."""
+    """In a turn, `log` marks a pause of 5 s, or of at least 1 s and a tenth of the turn."""
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
@@ -144,7 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """At a pause with an open request outside of turns, `log` names who must answer it."""
+    """If `session/new` or a login is open during a pause, `log` names who must answer it."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),

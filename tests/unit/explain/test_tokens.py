@@ -61,7 +61,7 @@ def sent_counts(result: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_tokens_of_real_agents_are_those_of_the_traffic(tmp_path: Path, path: Path) -> None:
-    """The token counts of `stats` equal the sums of the counts in the lines of real agents."""
+    """For recordings of real agents, `stats` prints the token counts of their messages."""
     prompts, open_ = list[dict[str, int]](), dict[Any, int]()
     context, costs = Tokens(), dict[str, float]()
     for stream, message in raw_messages(path):

@@ -224,7 +224,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """`export --format pytest` tries a replay first, and says if this is impossible."""
+    """`rehearse`, which `export --format pytest` calls, reports that a recording is incomplete."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """If a recorder gives up its faults, it delivers all delayed bytes at once."""
+    """If the recorder's supervisor fails, bytes that faults have delayed are sent at once."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

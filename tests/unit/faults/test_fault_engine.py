@@ -61,7 +61,7 @@ def test_a_filter_matches_what_the_recorder_labels() -> None:
 
 
 def test_an_injected_reply_closes_its_request() -> None:
-    """If a fault answers a prompt with an error, a rule for `turn:1` fires for no later frame."""
+    """If a fault answers a prompt with an error, a rule for the prompt's turn no longer fires."""
     check(
         ["error-reply where=method:session/prompt", "drop where=turn:1"],
         r"""

@@ -44,7 +44,7 @@ def test_every_kind_has_its_section(word: str) -> None:
 
 
 def test_each_section_is_about_a_kind() -> None:
-    """The sections of the manual page about faults are in the order of `faults list`."""
+    """The manual has exactly one section for each kind of `faults list`, in the same order."""
     assert re.findall(r"^### (.*)$", section(PAGE, "Kinds"), re.MULTILINE) == list(KINDS)
 
 
@@ -83,7 +83,7 @@ def test_the_example_of_explain_is_its_output() -> None:
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manual's example of a new kind of fault works."""
+    """The manual's example of a new kind of fault, `shout`, turns letters into capitals."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)

@@ -83,7 +83,7 @@ def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
 
 
 def test_a_text_setting_takes_a_number_as_text() -> None:
-    """If a setting of a fault is a text, its value may look like a number."""
+    """The setting `text=5` of a fault rule on the command line is read as text, not as a number."""
     assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
     assert parse_rule("drop name=7").name == "7"
 

@@ -189,7 +189,7 @@ LOST = {
 
 @each_case("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """Each fault plan of acp-proxy that drops frames drops exactly the listed frames of `tour`."""
+    """A ready fault plan that drops frames drops the expected frames of `tour`, and no others."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -211,7 +211,7 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 @each_case("name", CHANGED)
 def test_changed_frames_arrive_changed(name: str) -> None:
-    """A ready fault plan that changes frames changes them in the way that it describes."""
+    """A ready fault plan makes the change of its name: with `bad-utf8`, frames are not UTF-8."""
     run = applied(name)
     assert run.hits
     for hit in run.hits:

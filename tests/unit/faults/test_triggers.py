@@ -49,7 +49,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """The settings of a fault rule, such as `after=4` or `every=2`, choose where it fires."""
+    """With settings such as `after=4` or `every=2`, a fault rule fires at some matches only."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 

@@ -82,7 +82,7 @@ def test_quotation_marks_in_words_are_read_once(name: str) -> None:
 def test_the_command_of_an_export_is_read_beside_its_messages(
     indent: int | None, mark: str
 ) -> None:
-    """`import` finds the agent's command in an exported log, however the JSON is laid out."""
+    """`import` finds the agent's command in an export of acp-devtools, indented or not."""
     export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
     entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
     commands = [item.command for item in entries if isinstance(item, Facts)]
@@ -162,7 +162,7 @@ def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
 
 
 def test_long_ids_of_open_requests_are_not_kept() -> None:
-    """`import` does not keep long request ids in memory."""
+    """If a request id is very long, `import` keeps a hash in place of the id, to save memory."""
     finder = DirectionFinder()
     finder.note({"id": "warm up", "method": "session/prompt"}, Stream.TO_AGENT)
     long = "x" * 100_000

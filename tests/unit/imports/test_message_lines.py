@@ -78,7 +78,7 @@ def test_fences_comments_and_blanks_are_skipped() -> None:
 
 
 def test_time_and_mark_may_stand_on_the_lines_before() -> None:
-    """`import` also reads the time of a message from the line above the message."""
+    """`import` reads the time and the direction of a message also from the lines above it."""
     text = "".join(
         f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
         for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))

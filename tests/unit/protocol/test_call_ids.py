@@ -34,7 +34,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @each_case("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """acp-proxy finds each message that begins a tool call, even if an id is used again."""
+    """`LastCalls.begins` finds each message that begins a tool call, even if an id is reused."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []
@@ -96,7 +96,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """acp-proxy remembers only a limited number of tool calls: the latest."""
+    """`LastCalls` forgets the oldest tool calls; a later message with such an id begins a call."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

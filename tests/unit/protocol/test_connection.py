@@ -699,7 +699,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """After `initialize` was answered, `Connection` knows both peers' names and the dialect."""
+    """`Connection` reads the peers' names and the dialect from `initialize` and its answer."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1

@@ -36,7 +36,7 @@ from tests.support.cases import each_case
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """acp-proxy knows the effect of a request on the client; an unknown `fs/` method is a write."""
+    """`effect_of` returns a request's effect on the client; an unknown `fs/` method is a write."""
     assert effect_of(method, dialect) is effect
 
 
@@ -55,7 +55,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """The table of effects and `check` know the same requests of an agent in each dialect."""
+    """In each dialect, `check` and the table of effects contain the same requests of an agent."""
     rules = Rules(dialect, {})
     for method, (effect, dialects) in TABLE.items():
         if effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """If a line is spread over chunks, the indexer knows the offset of each piece."""
+    """If a line is spread over chunks, the indexer notes the offset of each piece in the log."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []

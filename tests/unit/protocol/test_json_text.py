@@ -104,12 +104,12 @@ def test_a_number_of_any_length_is_passed_over() -> None:
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """If JSON is cut off within a value, acp-proxy knows that this value is incomplete."""
+    """If JSON is cut off within a string or a number, `tokens` marks this token as not whole."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """acp-proxy stores a text with half a surrogate pair, which becomes an escape."""
+    """acp-proxy stores half a surrogate pair in a text as the escape of this half."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

@@ -168,7 +168,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In ACP v1, labels such as session, tool call and terminal are read from a message."""
+    """In ACP v1, acp-proxy labels a message with its session, tool call and terminal."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -186,7 +186,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In ACP v2, labels such as session, state and tool call are read from a message."""
+    """In ACP v2, acp-proxy labels a message with its session, state and tool call."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",

@@ -48,7 +48,7 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """acp-proxy reads in an answer what was decided, and whether the action may be allowed."""
+    """`read_answer` returns what a permission's answer decides, and if it may allow the action."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 

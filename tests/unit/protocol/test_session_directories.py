@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """In the 1.0 draft, the filter `session:a` finds requests for files in the directory of `a`."""
+    """If two turns are open in the 1.0 draft, `session:a` finds no file request of session `b`."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -104,7 +104,7 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """The filter `terminal:t` finds all messages about the terminal in a recording."""
+    """The filter `terminal:t` finds all messages of a recording about the terminal `t`."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]

@@ -55,13 +55,13 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """`Connection` knows the mode of a session after each message that sets the mode."""
+    """`Connection` notes the mode of a session when a message has set or changed the mode."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
 
 def test_a_closed_session_stays_known() -> None:
-    """After `session/close`, `Connection` still knows the session."""
+    """After `session/close`, the state of `Connection` still contains the session."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -89,7 +89,7 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """`Connection` knows the last status of each open tool call, and lists no call that ended."""
+    """`Connection.open_calls` has the latest status of open tool calls, and no call that ended."""
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 

@@ -47,7 +47,7 @@ def test_a_replacement_changes_its_place_alone() -> None:
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """If a replay replaces ids and paths in a line, it can also convert the text between them."""
+    """`splice` replaces ids in a line, and applies a given function to the text between them."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 

@@ -162,5 +162,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """If the params of a message are missing or not an object, acp-proxy reads them as empty."""
+    """`params_of` returns an empty object if a message has no params, or params in a list."""
     assert params_of(message) == {}

@@ -102,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """A recorder also knows of open requests that are not in the database yet."""
+    """`Indexing.is_open_request` is true for a request that is in the log, not in the database."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
@@ -123,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If somebody removed files of a running recorder, the error names the file that has frames."""
+    """If files of a recorder were removed, its last error names the file that has the frames."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """A recorder that waits for an event, such as a stop, notices the event at once."""
+    """`until` returns at once for a latch that is set, or else as soon as the latch is set."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)

@@ -9,7 +9,7 @@ from acp_proxy.playback.shared.playback_options import NS_PER_S
 
 
 def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
-    """After three silent seconds, `verify` and `try` print whom they wait for."""
+    """After three silent seconds, `verify` and `try` print each second whom they wait for."""
     shown: list[str] = []
     display = WaitDisplay(shown.append)
     for tenths in (0, 29, 30, 35, 40, 41):
@@ -22,7 +22,7 @@ def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
 
 
 def test_it_returns_the_next_time_to_display() -> None:
-    """While `verify` or `try` waits, it prints each second whom it waits for."""
+    """`WaitDisplay.next_at` returns the end of the third silent second, then of each later one."""
     display = WaitDisplay(lambda _: None)
     assert display.next_at(NS_PER_S) == 4 * NS_PER_S
     display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")

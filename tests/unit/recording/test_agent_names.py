@@ -58,5 +58,5 @@ def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """acp-proxy finds a name for an agent even if its command names a runner many times."""
+    """If an agent's command is only `env`, repeated 99 times, `agent_name` returns `env`."""
     assert agent_name(["env"] * 99) == "env"

@@ -103,7 +103,7 @@ def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    """If a file is in the place of the recordings directory, creating the directory fails."""
+    """If a file is in the place of the recordings directory, `make_private` raises `OSError`."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         make_private(str(tmp_path / "file" / "a"))

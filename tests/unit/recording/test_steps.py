@@ -119,7 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """For `replay`, an update announces a session by a session id, but not by text with the id."""
+    """`introduced` returns the session of a `subagent_update`, but none for a text of this word."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """The params of a request that opens a session name the MCP servers of later messages."""
+    """`introduced` returns the ids and names of MCP servers in the params of `session/new`."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -135,7 +135,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """For `replay`, the answer to `mcp/connect` introduces a connection to an MCP server."""
+    """`introduced` returns the MCP connection that the answer to `mcp/connect` contains."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()
@@ -144,13 +144,13 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """For `replay`, a request of MCP over ACP belongs to the MCP server that it names."""
+    """`referred` returns the MCP server that a request names by its id or its name."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """acp-proxy knows the methods of MCP over ACP, with and without an underscore before them."""
+    """`is_mcp` is true for `mcp/connect` and `_mcp/request`, but false for `_my/mcp`."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

@@ -45,7 +45,7 @@ JSON = st.recursive(
 
 @given(JSON, st.booleans(), st.integers(1, 40))
 def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> None:
-    """Masking finds all strings in a line of JSON."""
+    """`StringWalk` finds all strings in a JSON line, with their paths, from chunks of any size."""
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
     walk = StringWalk()
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
@@ -58,7 +58,7 @@ def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> No
 
 @given(st.text(st.characters(codec="utf-8")), st.booleans())
 def test_characters_have_places(text: str, ascii_only: bool) -> None:
-    """For each character of a JSON string, masking knows the offset of its first byte."""
+    """For each character of a JSON string, `Decoded.place` returns the offset of its first byte."""
     raw = json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]
     decoded = Decoded(raw)
     places = [decoded.place(n) for n in range(len(decoded.text) + 1)]

@@ -174,5 +174,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """Masking ignores a line with hashes of secrets if no recorder writes lines of this form."""
+    """If a stored line about hashes of secrets is malformed, masking ignores the line."""
     assert recognized([line], "abcd" * 3) == []

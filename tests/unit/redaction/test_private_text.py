@@ -40,7 +40,7 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """acp-proxy recognizes a text in which masking has replaced the letters by x."""
+    """`is_blanked` is true for masked texts such as `/xxx`, but false for `fix` and `/tmp/xx`."""
     assert is_blanked(text) is is_one
 
 

@@ -434,7 +434,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """If a secret becomes known after several lines were searched, they are searched again."""
+    """If a secret becomes known after masking searched several lines, it searches them again."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -450,13 +450,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """To hide a JSON value, acp-proxy replaces its texts, and keeps numbers and member names."""
+    """`hidden` replaces each text in a JSON value by `(hidden)`, but keeps numbers and names."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """acp-proxy finds all strings in a JSON value, in their order."""
+    """`strings` yields the texts in a JSON value in order, without the names of members."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -16,7 +16,7 @@ from tests.support.cases import each_case
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """Masking recognizes the name of a secret in any spelling."""
+    """Masking recognizes names of secrets in any spelling, such as `apiKey` and `X-API-Key`."""
     assert is_secret_name(name)
 
 
@@ -49,13 +49,13 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """Masking knows by a name what kind of secret a value is, such as token for `GITHUB_TOKEN`."""
+    """`kind_of_name` returns the kind of secret that a name means: token for `GITHUB_TOKEN`."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None
 
 
 def test_harmless_variables() -> None:
-    """Masking knows which variables and headers are harmless, such as `PATH`."""
+    """`is_harmless_variable` is true for `PATH` and `Content-Type`, but not `OPENAI_API_KEY`."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

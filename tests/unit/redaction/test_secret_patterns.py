@@ -35,7 +35,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends after the name of a secret, masking keeps the text that follows."""
+    """After a quoted name, as in `'?token=' for 3`, masking keeps the text that follows."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -125,7 +125,7 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """If a text ends within a possible secret, masking knows where this secret begins."""
+    """If a text ends within a possible secret, `tail` returns the offset of the secret."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start

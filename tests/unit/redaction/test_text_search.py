@@ -34,7 +34,7 @@ def test_a_word_begins_after_another_character() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """In the search for secrets, dashes and dots belong to the name of a secret."""
+    """From a place in a text, `name_start` finds `--db.api_KEY`, and `scheme_start` `git+ssh`."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """The search for base64 and keys stops before a line ending that is incomplete."""
+    """In base64 or a key, the search for secrets stops before `-----END` and incomplete escapes."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

@@ -48,7 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a chunk has no sign of a secret, masking remembers only the last characters of it."""
+    """If a chunk has no sign of a secret, masking lets it pass and keeps only its last part."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")

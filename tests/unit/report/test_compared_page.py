@@ -93,7 +93,7 @@ def test_equal_messages_are_counted() -> None:
 
 
 def test_messages_whose_order_does_not_count_are_apart() -> None:
-    """`report --against` has own columns for kinds of messages whose order does not matter."""
+    """`report --against` puts messages whose order does not matter into columns of their own."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
         lanes = read_comparison(diff(a, b), (a, b)).lanes

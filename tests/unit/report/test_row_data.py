@@ -208,7 +208,7 @@ def test_an_older_recording_does_not_say_how_late_frames_were(
 def test_an_older_recording_that_is_still_made_can_be_read(
     tmp_path: Path, unredacted: bool
 ) -> None:
-    """`report` reads a running recording of an older recorder."""
+    """Commands read a running recording of an older recorder, with unknown delays of its frames."""
     fired = {"rule": "r", "action": "x", "delivered": "full", "same": 1}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a"))
@@ -243,7 +243,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """If a tool call id is reused, a report page assigns each frame to the right call."""
+    """If a tool call id is used again, a report page assigns each frame to the latest such call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))

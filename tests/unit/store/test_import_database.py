@@ -43,7 +43,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """If a file of the recording's name exists, `import` does not overwrite the file."""
+    """If a file of the recording's name exists, `import` keeps it and adds a number to the name."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with LogWriter(tmp_path / "x-2.db"):
@@ -93,7 +93,7 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
-    """`import` does not create a missing directory."""
+    """`import` fails if the directory for its database does not exist."""
     with pytest.raises(FileNotFoundError):
         make(HEADER, tmp_path / "none")
 

@@ -78,7 +78,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """While its recorder runs, commands treat a recording as running."""
+    """While its recorder runs, a recording is read as live, in the state `recording`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A command that follows a recording knows the number of the newest frame or event."""
+    """In a growing recording, `RecordingReader.newest` is the number of the last frame or event."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -116,7 +116,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """`--follow` shows a line only when it is complete."""
+    """`log --follow` prints a line only after the agent has written it to its end."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -146,7 +146,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
-    """`--follow` reads each frame once while the recorder moves frames into the database."""
+    """`log --follow` reads each frame once while the recorder moves frames into the database."""
     chance = random.Random(seed)
     numbers: list[int] = []
     said = 0
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """A command that follows a recording notices that the recorder has ended."""
+    """`log --follow` treats a recording as running until its recorder has finished it."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -225,7 +225,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If a command looks for new frames of a recording that has ended, nothing changes."""
+    """If a recording has ended, `RecordingReader.refresh` changes nothing that is read of it."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -240,7 +240,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """If a recorder was killed, the next command finishes its recording."""
+    """If a recorder was killed, the next command moves all frames of its log into the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -325,7 +325,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """While one command finishes a killed recording, another command reads all frames."""
+    """While a command moves a dead recorder's log into the database, another can read all of it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
@@ -403,7 +403,7 @@ def test_frames_that_another_reader_indexes_are_not_read_twice(
 def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--follow` notices that the recorder was killed."""
+    """If a recorder is killed, `log --follow` no longer treats its recording as running."""
     finish = log_recovery.finish
 
     def finish_slowly(*arguments: Any) -> None:
@@ -422,7 +422,7 @@ def test_a_follower_learns_that_its_recorder_died(
 
 
 def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
-    """If a command is killed while it finishes a recording, the next command finishes it."""
+    """If a command is killed while it moves a log into a database, the next one completes this."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     recorder.log_path.chmod(0o400)
@@ -467,7 +467,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """If a text form turns out to be damaged, its lines are not read a second time."""
+    """If the lines of a text form are damaged, `RecordingReader` fails without a second try."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -496,7 +496,7 @@ def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
 
 
 def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> None:
-    """While a recorder runs, commands do not change the permissions of its capture log."""
+    """If a command has read a running recording, the next command still finds it running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
@@ -717,7 +717,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """If the indexer's state in a database is invalid, the capture log is kept."""
+    """If the indexer's state in a database is invalid, reading it fails, and its log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -776,7 +776,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """A damaged recording is either read, or the error says that it cannot be read."""
+    """If any bytes of a database or log are damaged, commands read it or call it unreadable."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()

@@ -13,7 +13,7 @@ def fired_rows(*seqs: int) -> FiredRows:
 
 
 def test_each_frame_gets_its_own_rows() -> None:
-    """In an export as text, the rows of fired faults are assigned to their frames."""
+    """For each frame, an export as text reads the rows of the faults that fired at this frame."""
     fired = fired_rows(2, 2, 5)
     assert [row["n"] for row in fired.upto(2)] == [0, 1]
     assert list(fired.upto(3)) == []

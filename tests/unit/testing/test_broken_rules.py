@@ -31,14 +31,14 @@ def agent_of(directory: Path, lines: list[str], real_agent: list[str] | None = N
 
 
 def test_a_clean_recording_passes(tmp_path: Path) -> None:
-    """With the pytest plugin, a test that plays a clean recording passes."""
+    """In the pytest plugin, `agent.check` accepts a recording that breaks no rule of ACP."""
     agent = agent_of(tmp_path, CLEAN)
     for severity in ("error", "warning", "info"):
         agent.check(severity)
 
 
 def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
-    """With the pytest plugin, a broken rule in the played recording fails the test."""
+    """In the pytest plugin, `agent.check` fails the test if the played recording breaks a rule."""
     agent = agent_of(tmp_path, [*CLEAN, "<- | a log line"])
     with pytest.raises(AssertionError) as raised:
         agent.check()
@@ -52,7 +52,7 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
-    """With the pytest plugin, `check("info")` fails a test even because of a hint."""
+    """In the pytest plugin, `agent.check("info")` fails a test even because of a hint."""
     agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
     with pytest.raises(AssertionError, match="has findings"):
         agent.check("info")

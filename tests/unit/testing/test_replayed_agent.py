@@ -91,7 +91,7 @@ def test_starts_are_in_order(tmp_path: Path) -> None:
 
 
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The pytest plugin escapes control characters that come from a recording."""
+    """The pytest plugin escapes control characters in the report of a replay's divergences."""
     bad = Divergence(
         DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )

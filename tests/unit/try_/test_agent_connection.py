@@ -125,7 +125,7 @@ async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
 
 
 async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
-    """`try` shows a line of the agent that is not JSON."""
+    """`try` shows an agent's lines that are not messages, such as plain text, and ignores them."""
     lines: list[tuple[Direction, bytes]] = []
     agent = LiveAgent(watch=lambda direction, raw: lines.append((direction, raw)))
 

@@ -191,7 +191,7 @@ async def test_nobody_is_asked_after_the_cancel_of_a_turn(
 
 
 async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In the 1.0 draft, `try` answers a permission request in the form of the draft."""
+    """In the 1.0 draft, `try` answers permission and file requests in the form of the draft."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked(), DRAFT)
     granted = await client.ask("session/request_permission", operation="file_write", resource="a")
     assert granted == {"granted": True}

@@ -14,7 +14,7 @@ SERVER = ["/bin/tools", "--all"]
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """`try` offers to write files in `initialize` only if it would serve such a write."""
+    """In v1, `try` offers writes and terminals in `initialize`, but with `--reject` only reads."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]

@@ -62,7 +62,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """If an agent sends a wrong line, such as plain text, `try --probe` breaks the right probe."""
+    """`try --probe` counts a line of plain text against the probe `lines`, but no blank line."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])

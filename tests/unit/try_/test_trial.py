@@ -91,7 +91,7 @@ async def test_prompts_are_turns_one_after_the_other(nursery: trio.Nursery) -> N
 
 @pytest.mark.parametrize("is_stopped", [False, True])
 async def test_a_turn_is_cancelled_once(nursery: trio.Nursery, is_stopped: bool) -> None:
-    """The first interrupt in a turn of `try` cancels the turn."""
+    """In a turn of `try`, a first Ctrl-C cancels the turn, and a second one ends `try`."""
     played = Played(nursery)
     await played.start("one")
     prompt = await played.agent.read()

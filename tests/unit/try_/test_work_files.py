@@ -76,7 +76,7 @@ def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -
 
 
 def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
-    """`try` refuses to read a named pipe."""
+    """`try` refuses an agent's requests to read or write a named pipe or a directory."""
     os.mkfifo(files.root / "pipe")
     for path, kind in (("pipe", "a pipe"), (".", "a directory")):
         with pytest.raises(OSError, match=kind):

@@ -72,7 +72,7 @@ def test_a_request_of_the_page_is_allowed(requests: Requests) -> None:
     f"127.1:{PORT}", f"{HOST}.", f" {HOST}", f"{HOST},evil.com", "", None,
 ])  # fmt: skip
 def test_any_other_host_is_refused(requests: Requests, host: str | None) -> None:
-    """`web` refuses each request whose Host header has another name, against DNS rebinding."""
+    """`web` refuses a request whose Host header is not `127.0.0.1:PORT`, against DNS rebinding."""
     for path in ("/", "/r/x.db", "/proof", "/api/live", "/favicon.ico"):
         assert requests.status(path, host=host) == HTTPStatus.MISDIRECTED_REQUEST
     assert len(requests.log) == 1
@@ -129,7 +129,7 @@ def test_data_need_the_token(requests: Requests) -> None:
 def test_a_token_ends_after_thirty_days(
     file: AddressFile, monkeypatch: pytest.MonkeyPatch, age_days: float, is_refused: bool
 ) -> None:
-    """`web` refuses a token that is 30 days old, even while it runs; a clock may go back a day."""
+    """`web` refuses a token that is 30 days old, and one that is dated 31 days in the future."""
     requests = Requests(file)
     later = requests.address.made_at + age_days * DAY_S
     monkeypatch.setattr("acp_proxy.web.access.time.time", lambda: later)

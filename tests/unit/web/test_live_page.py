@@ -158,7 +158,7 @@ async def test_rows_come_once_and_in_order_while_the_recorder_writes(
 
 
 async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path) -> None:
-    """If a recorder is killed, the page of `web` says that it is over, and keeps the frames."""
+    """If a recorder is killed, its page of `web` reports the end and still has all frames."""
     path = tmp_path / "x.db"
     recorder = LogWriter(path)
     handshake(recorder)
@@ -177,9 +177,9 @@ async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path)
 async def test_facts_about_a_silent_agent_are_renewed(
     window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While an agent is silent, `web` sends the facts again; the verdict leaves the wait out.
+    """While an agent is silent, `web` sends its page the list of pauses again and again.
 
-    The page shows the wait with a clock, which the words of a verdict do not have.
+    The verdict leaves the wait out, since the page shows it with a clock.
     """
     monkeypatch.setattr("acp_proxy.web.live_page._OLD_S", 0.01)
     monkeypatch.setattr("acp_proxy.web.live_page._OLD_SHARE", 0)
@@ -195,7 +195,7 @@ async def test_facts_about_a_silent_agent_are_renewed(
 
 
 async def test_a_deleted_recording_is_gone(window: Window, tmp_path: Path) -> None:
-    """If a recording is deleted, its open page of `web` says so, and keeps what it has."""
+    """If a recording is deleted, its open page of `web` reports that it is no longer there."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -228,7 +228,7 @@ async def test_a_replaced_recording_is_read_anew(window: Window, tmp_path: Path)
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_truncated_recording_is_gone(window: Window, tmp_path: Path) -> None:
-    """If a recording is damaged while its page of `web` is open, the page says what is wrong."""
+    """If a recording is damaged while `web` shows it, its page shows an error of one line."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)
@@ -307,7 +307,7 @@ async def test_secrets_are_shown_only_if_asked_for(tmp_path: Path, is_shown: boo
 
 
 async def test_unknown_blocks_are_refused(window: Window, tmp_path: Path) -> None:
-    """`web` refuses a request for a part of a recording that its page was not told of."""
+    """`web` refuses a request for rows whose block does not exist or has an invalid name."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)

@@ -76,7 +76,7 @@ async def test_running_recordings_come_first(tmp_path: Path) -> None:
 
 
 async def test_changes_come_once(tmp_path: Path) -> None:
-    """If a recording is new, changed or removed, `web` sends only this change to the list."""
+    """If a recording is new, changed or removed, `web` sends its list only this one change."""
     record_conversation(tmp_path / "a.db")
     path = record_conversation(tmp_path / "b.db")
     feed = Feed(tmp_path)

@@ -48,7 +48,7 @@ async def test_too_many_streams_are_refused(
 async def test_a_failure_is_one_line_on_both_sides(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a bug makes requests of `web` fail, one line is printed, and not one for each request."""
+    """If a bug makes a request of `web` fail, `web` prints one line that names the exception."""
     monkeypatch.setattr(server, "named", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # which Hypercorn drops
         await window.get("/api/live", rec="x.db")
@@ -70,7 +70,7 @@ async def test_an_answer_that_is_broken_off_prints_nothing(
 
 
 async def test_the_list_ends_with_its_page(window: Window) -> None:
-    """`web` sends its list, with the headers of all answers, until the list's page is closed."""
+    """`web` streams its list of recordings to a page until the page is closed."""
     async with window.stream("/api/recordings") as stream:
         (entry,) = (await stream.line())["recordings"]
         assert entry["name"] == "x.db"
@@ -88,7 +88,7 @@ async def test_outputs_of_commands(
     tmp_path: Path, window: Window, monkeypatch: pytest.MonkeyPatch, path: str,
     params: dict[str, Any], words: list[str], is_shown: bool,
 ) -> None:  # fmt: skip
-    """Searches, comparisons and copies in `web` are made by commands, with secrets masked alike."""
+    """`web` makes searches, comparisons and copies by running `search`, `report` and `export`."""
     started: list[list[str]] = []
 
     class Output:

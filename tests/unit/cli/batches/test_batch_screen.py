@@ -34,7 +34,7 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_failed_case_lists_findings_or_failed_plans() -> None:
-    """In a JUnit report on many recordings, a failed case lists its findings or failed plans."""
+    """A failed JUnit case lists the findings of `check`, or the failed plans of `faults sweep`."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)

@@ -245,7 +245,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a command on many recordings cannot read an option's file, the error is one line."""
+    """If `check` of a directory cannot read a file that an option names, it ends with an error."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -334,7 +334,10 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """On several recordings, a command refuses `--json` and other wrong arguments in one line."""
+    """`check`, `verify` and `faults sweep` of a directory refuse wrong arguments by one line.
+
+    Examples are `--json`, an unknown rule, and a file that cannot be written.
+    """
     assert why in complaint(*words)
 
 

@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """Options of `check` select or leave out rules by name or by group."""
+    """`check --rule` tests only the named rule; `--ignore-rule` skips rules by pattern or group."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"

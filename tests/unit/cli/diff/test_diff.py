@@ -403,7 +403,7 @@ def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
-    """Recorded text cannot control the terminal through the output of `diff`."""
+    """`diff` of recordings full of control characters prints none, and writes valid JUnit XML."""
     report = tmp_path / "report.xml"
     paths = []
     for name, value in (("a", EVIL), ("b", "other")):

@@ -132,7 +132,7 @@ def test_a_huge_message_is_cut() -> None:
 
 
 def test_deep_nesting_is_cut() -> None:
-    """`log --seq` indents a deeply nested message only up to a limit."""
+    """`log --seq` cuts the indented form of 100,000 nested arrays to less than 1.2 MB."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text

@@ -304,7 +304,7 @@ def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
 
 
 def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
-    """The options `--turn` and `--session` of `log` can be combined."""
+    """With `--turn`, `--session` or both, `log` prints only the frames of that turn and session."""
     assert numbers("--turn", "1", streamed) == ["4", "5–7", "8"]
     assert numbers("--session", "right", streamed) == ["9", "10–12", "13"]
     assert numbers("--session", "r", streamed, "kind:request") == ["9"]
@@ -328,7 +328,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_missing_turn_or_session_is_reported(streamed: Path) -> None:
-    """If `log --turn` or `--session` has a wrong value, the error says which values there are."""
+    """If `log --turn` or `--session` names what a recording lacks, the error names what it has."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; number of turns: 2"
     )
@@ -357,7 +357,7 @@ def test_around_a_frame(streamed: Path) -> None:
     ],
 )
 def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
-    """`log -n` prints the requested number of lines."""
+    """`log -n NUMBER` prints the last NUMBER lines, or all lines if there are fewer."""
     assert " ".join(numbers("-n", count, streamed)) == expected
     assert " ".join(numbers("-n", count, "--follow", streamed)) == expected
 
@@ -413,7 +413,7 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
-    """`log --follow --until problem` exits with 1 if the recording has ended and has an error."""
+    """If a finished recording ends with a crash, `log --follow --until problem` exits with 1."""
     ended = f"acp-proxy: the recording has ended: {story}\n"
     for until in ("end", "stall:1s"):
         result = run("inspect", "log", "-n", "0", "-f", "--until", until, story)

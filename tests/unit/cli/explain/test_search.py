@@ -65,7 +65,10 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
     ],
 )
 def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
-    """`search` finds a text in messages, stderr lines, invalid lines and, if chosen, events."""
+    """`search` prints the messages, stderr lines, invalid lines and events that contain a text.
+
+    It finds events that end a stream only if the filter `kind:event` is given.
+    """
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
     assert result.exit_code == (0 if seqs else 1)

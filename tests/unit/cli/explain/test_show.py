@@ -198,7 +198,7 @@ def test_a_child_session_names_its_parent() -> None:
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
-    """In a long recording, `show` says up to which frame it has checked the rules."""
+    """`show` checks rules only in the first 3,000 frames of a long recording, and says so."""
     path = tmp_path / "x.jsonl"
     plan = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
@@ -228,7 +228,7 @@ def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
-    """If recording stopped on a full disk, `show` does not say that the recorder was killed."""
+    """If recording stopped because the disk was full, `show` prints the time and the reason."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -335,7 +335,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
-    """`show --json` contains everything that `show` prints."""
+    """`show --json` prints one JSON object, which has the turns and the unanswered requests."""
     result = run("inspect", "show", "--json", record_conversation(tmp_path / "story.db"))
     assert result.stdout.count("\n") == 1
     summary = json.loads(result.stdout)
@@ -504,7 +504,7 @@ def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
 
 
 def test_an_answer_may_be_missing(tmp_path: Path) -> None:
-    """`show` summarizes a damaged recording that lacks the answer to `initialize`."""
+    """If a damaged recording lacks the answer to `initialize`, `show` still exits with 0 or 1."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.close()

@@ -126,7 +126,7 @@ def test_a_turn_can_be_chosen(tmp_path: Path) -> None:
 def test_a_file_is_only_replaced_with_force(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`transcript -o` writes a file for its owner, and replaces one only with `--force`."""
+    """`transcript -o` makes a file readable by its owner alone; only `--force` replaces a file."""
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""

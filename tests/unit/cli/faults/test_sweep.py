@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """If a client hangs, `faults sweep` kills the client."""
+    """If a client runs longer than `--timeout`, `faults sweep` kills it and its child processes."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "2", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
@@ -178,7 +178,7 @@ def test_a_run_that_starts_no_agent_tests_nothing() -> None:
 
 
 def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
-    """`faults sweep` replaces ``{agent}`` in the client's command by the agent's command."""
+    """`faults sweep` replaces `{agent}` in the client's command by the agent's command."""
     agent = ["acp", "replay", "a b.db"]
     assert client_command("c {agent} -v", agent) == ["c", *agent, "-v"]
     assert client_command("c '--agent={agent}'", agent) == ["c", "--agent=acp replay 'a b.db'"]

@@ -39,7 +39,7 @@ def test_a_suite_counts_its_cases() -> None:
 
 
 def test_a_suite_may_be_empty() -> None:
-    """A JUnit report of acp-proxy may have no cases, or a case whose output has no lines."""
+    """A JUnit report of acp-proxy is valid XML, even without cases or without lines of output."""
     assert ET.fromstring(suite("none", [])).attrib == {
         "name": "none",
         "tests": "0",

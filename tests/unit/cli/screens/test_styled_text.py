@@ -86,7 +86,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A table that a command prints has spaces in each cell up to the column's width."""
+    """In a table that a command prints, spaces fill each cell up to the width of its column."""
     assert pad(text, 4) + "|" == padded
 
 

@@ -34,7 +34,7 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """If a table is too wide for the terminal, a command leaves out unimportant columns first."""
+    """In a narrow terminal, a table loses columns before others get less than their least width."""
     actual = list(table(COLUMNS, Screen(width)))
     assert actual == lines
     assert width is None or max(map(columns_of, actual)) <= width
@@ -63,7 +63,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_a_column_of_negative_rank_gets_space_before_others() -> None:
-    """In a table too wide for the terminal, columns with a negative rank get space first."""
+    """If a table is too wide for a terminal, columns of negative rank are cut after all others."""
     columns = (Column("A", least=2), Column("B", least=2, rank=-1))
     rows = [("a" * 10, "b" * 10)]
     assert _layout(columns, rows, 17) == [(0, 5), (1, 10)]
@@ -71,7 +71,7 @@ def test_a_column_of_negative_rank_gets_space_before_others() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """In a table too wide for the terminal, the least important columns (high rank) go first."""
+    """If a table is too wide for the terminal, columns of the highest rank are left out first."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -79,7 +79,7 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """A table that a command prints widens its most important columns first."""
+    """If a terminal has width to spare, a table widens its columns in order of their importance."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]

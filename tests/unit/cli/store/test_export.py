@@ -67,7 +67,7 @@ def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
 
 
 def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
-    """`export -o` writes a file that only its owner can read."""
+    """`export -o` writes the complete text form to a file that only its owner can read."""
     made = tmp_path / "made.jsonl"
     result = run("inspect", "export", path, "-o", made)
     assert (result.exit_code, result.output) == (0, "")

@@ -250,7 +250,7 @@ def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
 
 
 def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
-    """If `show -` gets the log of another tool, the error suggests `acp-proxy import -`."""
+    """If `show -` reads another tool's log, it prints only an error that suggests `import -`."""
     result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"

@@ -104,7 +104,7 @@ def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
 
 
 def test_such_a_recording_comes_back(home: Path) -> None:
-    """If a log of Zed lacks a request, a text form of the import keeps the response's method."""
+    """If a Zed log lacks a request, its response's method survives an export and a new import."""
     imported(EXCERPT, home)
     assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
     imported(EXCERPT[3:], home)
@@ -145,7 +145,7 @@ def test_the_history_before_a_loaded_session_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """If a session was in use earlier in a Zed log, `audit` lists the actions of its history."""
+    """If a Zed log uses a session before loading it, `audit` lists the actions of the history."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
@@ -165,7 +165,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """`import` of a log of Zed counts lines with only the brackets around messages separately."""
+    """`import` counts lines of a Zed log that hold only an array's brackets apart from messages."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):

@@ -250,7 +250,7 @@ def test_recordings_can_be_selected(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
-    """`list --cwd` without a directory means the current directory."""
+    """`list --cwd` without a directory lists only recordings of agents in the current directory."""
     record_conversation(home / "a.db", cwd=str(tmp_path / "here"))
     record_conversation(home / "b.db")
     lines = run("inspect", "list", "--cwd", home=home).stdout.splitlines()
@@ -477,7 +477,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """`prune` can delete a file with a modification time in the far future."""
+    """`prune --dry-run` also lists a recording with a modification time in the far future."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

@@ -129,7 +129,7 @@ def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a mask pattern of `export` takes too long, no copy remains."""
+    """If a pattern of `export --pattern` takes too long, `export` fails and leaves no copy."""
     monkeypatch.setattr("acp_proxy.cli.explain.time_limit._TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("x", y="a" * 40 + "!"))

@@ -85,7 +85,7 @@ def test_a_note_keeps_its_lines(home: Path) -> None:
 
 
 def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
-    """`log` prints a note on a frame below the frame; `show` and `list` count such notes."""
+    """`log` prints a frame's note below the frame; `show` and `list` count the notes on frames."""
     run("inspect", "note", "run", "all of it", home=home)
     for text in ("#3 why \x1b[31m?\nwho", "#1 the start", "#3 why \x1b[31m?"):
         assert run("inspect", "note", "run", text, home=home).output == ""

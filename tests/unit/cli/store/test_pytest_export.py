@@ -71,7 +71,10 @@ def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
 def test_turns_are_chosen(
     turns: Path, tmp_path: Path, words: str, name: str, numbers: list[int]
 ) -> None:
-    """`export --format pytest` can export some turns of a recording whose recorder was killed."""
+    """`export --format pytest --turn 2..3` writes a test and a copy of only these turns.
+
+    It does so even if the recorder was killed.
+    """
     made = run(*EXPORT, turns, "--turn", words, *PYTEST, tmp_path)
     recording = tmp_path / "recordings" / f"{name}.jsonl"
     assert made.stdout.splitlines() == [str(tmp_path / f"test_{name}.py"), str(recording)]

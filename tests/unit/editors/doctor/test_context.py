@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def test_a_version_is_asked_with_a_time_limit(
     tmp_path: Path, script: str, answer: VersionAnswer
 ) -> None:
-    """`doctor` reads the version that an acp-proxy prints, or says why it printed none in time."""
+    """`ask_version` returns the version that a program prints, or why it prints none in time."""
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}

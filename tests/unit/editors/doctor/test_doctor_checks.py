@@ -15,7 +15,7 @@ MANUAL = Path(__file__).parents[4] / "docs/commands/doctor.md"
 
 
 def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
-    """If a check of `doctor` is an error and others are warnings, the status of all is an error."""
+    """If a check of `doctor` is an error and another a warning, the overall status is an error."""
     context = machine(tmp_path)
     assert examine(context).status is CheckStatus.WARNING
     assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR

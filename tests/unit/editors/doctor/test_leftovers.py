@@ -69,7 +69,7 @@ def test_nothing_is_left_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_an_unfinished_log_is_reported(tmp_path: Path, indexed: bool) -> None:
-    """If a recorder died with a capture log, `doctor` suggests a command that indexes the log."""
+    """If a killed recorder left a capture log, `doctor` suggests a command that indexes the log."""
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)

@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """If an agent asks permission for only some writes, `audit` reports those without it."""
+    """If some actions had a permission request, `audit` reports each action that had none."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` has an own finding for actions that an earlier "always allow" may have permitted."""
+    """`audit` has a separate finding for actions that an "always allow" may have permitted."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -106,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """If only the agent says that it did a refused action, `audit` reports this as a claim."""
+    """If a refused command is `completed`, `audit` reports that the agent claims to have run it."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -217,7 +217,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """`audit` accepts a permitted command that is wrapped in a shell."""
+    """`audit` accepts a permitted command in a shell, but reports a command with an addition."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command=command)
@@ -386,7 +386,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """`audit` ignores quotes that a shell would remove from a command."""
+    """If only needless quotes differ in a run and a permitted command, `audit` reports nothing."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -395,7 +395,7 @@ def test_quotes_that_change_no_command() -> None:
 
 
 def test_quotes_that_change_a_command() -> None:
-    """`audit` does not ignore quotes that change the meaning of a command."""
+    """If `echo 'a;b'` was permitted and `echo a;b` was run, `audit` reports another command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
@@ -435,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """`audit` counts permission requests that were granted too quickly for a person."""
+    """`audit` counts permission requests that were granted too quickly, but not their actions."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):

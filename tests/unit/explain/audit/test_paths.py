@@ -58,7 +58,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     ],
 )  # fmt: skip
 def test_names_of_credentials(path: str) -> None:
-    """`audit` recognizes the names of credential files."""
+    """`audit` recognizes the names of credential files, such as `.env` and `.ssh/id_rsa`."""
     assert looks_like_credentials(path)
 
 
@@ -84,6 +84,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """`audit` looks for at most twenty paths in a command."""
+    """In a very long command, `audit` looks for at most twenty different paths."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

@@ -28,7 +28,7 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """Commands print a number of bytes with at most three digits and a unit, such as kB."""
+    """`byte_size` formats a number of bytes with at most three digits and a unit, such as kB."""
     assert byte_size(count) == shown
 
 

@@ -39,12 +39,12 @@ from tests.support.log_writer import line, notification, request, update
     ],
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
-    """In each dialect, acp-proxy reads the title, kind and status of a tool call from a message."""
+    """`call_in` returns the title, kind and status of a tool call from a message of any dialect."""
     assert call_in(line(message)) == state
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """acp-proxy finds a tool call's title even if it reads only the beginning of the frame."""
+    """`call_in` returns a tool call's title even from only the beginning of a frame."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -53,13 +53,13 @@ def test_the_state_is_read_from_a_cut_frame() -> None:
 
 
 def test_half_a_surrogate_pair_is_read() -> None:
-    """acp-proxy reads a tool call's title even if the title contains half a surrogate pair."""
+    """If a tool call's title has half a surrogate pair, `call_in` returns it as an escape."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
     assert call_in(raw.encode()).title == "\\ud83d"
 
 
 def test_counted_ids_are_told_apart() -> None:
-    """Commands shorten a long id of a tool call, but not a counted id such as `call_0`."""
+    """`call_label` shortens a long id of a tool call, but not a counted id such as `call_0`."""
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"

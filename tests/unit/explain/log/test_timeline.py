@@ -115,7 +115,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """`log` never marks a person's answer as slow."""
+    """`log` marks a late answer as slow only if it did not wait for a person, program or model."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -239,7 +239,7 @@ def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> No
     ],
 )
 def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
-    """`log` prints a duration with a suitable unit."""
+    """`log` prints a duration in a unit that suits its length, from µs to hours."""
     assert duration(ns) == words
 
 

@@ -103,7 +103,7 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
 def test_names_of_the_protocol_are_found_by_a_pattern_that_may_be_one(
     pattern: str, is_found: bool
 ) -> None:
-    """`search` finds names, such as methods, only with a pattern that is written like a name."""
+    """`search` finds names of ACP by patterns like `session/new`, but not by a word like `diff`."""
     raw = (
         b'{"jsonrpc": "2.0", "method": "session/new", "params": {"readTextFile": true,'
         b' "sessionUpdate":"tool_call", "content": {"type": "diff"}, "caf\\u00e9": 17,'
@@ -277,7 +277,7 @@ def test_a_hit_has_a_pointer() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """`search` reads a line that is too large for memory in pieces."""
+    """If a line is too large for memory, `search` reads it in pieces and still finds a text."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))

@@ -30,7 +30,7 @@ def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: b
 
 
 def test_case_can_be_chosen() -> None:
-    """The options `-i` and `-s` of `search` choose whether a pattern ignores case."""
+    """With the option `-i`, `search` ignores case; with `-s`, it matches only the same case."""
     assert Pattern("Hello", ignore_case=True).is_in("hELLO")
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 

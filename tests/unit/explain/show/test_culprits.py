@@ -638,5 +638,5 @@ def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
     ["I looked at the usage of proxy.py", "41 tests passed", "no author, invalid next token", ""],
 )
 def test_ordinary_words_name_no_environment(line: str) -> None:
-    """Ordinary words on stderr do not make `show` blame the environment."""
+    """If stderr has ordinary words such as `proxy.py`, `show` does not blame the environment."""
     assert outside_reason(line) is None

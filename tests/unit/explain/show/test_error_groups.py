@@ -61,7 +61,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """If a client of v1 sends prompts in the form of the 1.0 draft, `show` blames the client."""
+    """If a v1 client sends `session/prompt` without `prompt`, `show` blames the client."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -198,7 +198,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """If a fault makes up an error or drops a request, `show` names the fault."""
+    """If a fault makes up an error or drops a request, `show` prints a warning with the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5

@@ -84,7 +84,7 @@ def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: 
 
 
 def test_an_agent_that_ended_early_has_the_words_of_its_exit() -> None:
-    """If an agent ended early, `list` names its signal, or the frame if no signal is recorded."""
+    """If an agent ended early, `list` names the recorded signal, or else the finding's frame."""
     finding = Finding("agent.ended", Severity.ERROR, "environment", 7, "a sentence")
     assert result_words([finding], ended(exit_signal=9)) == "killed: SIGKILL"
     assert result_words([finding], ended()) == "agent ended early #7"

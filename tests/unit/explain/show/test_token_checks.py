@@ -53,7 +53,7 @@ def test_running_totals_are_a_note(tmp_path: Path) -> None:
 
 
 def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
-    """If token counts fall at least once, `show` does not call them running totals."""
+    """If token counts fall once, or cover only five turns, `show` reports no running totals."""
     chat = Chat(tmp_path / "x.db")
     for session, counts in {"s": (10, 20, 30, 40, 50), "t": (10, 20, 30, 40, 50, 60, 59)}.items():
         chat.open(session)
@@ -76,7 +76,7 @@ def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
 def test_a_turn_of_no_tokens_is_doubted_if_it_has_text(
     tmp_path: Path, prompt: str, updates: list[Any], answer: dict[str, int], is_doubted: bool
 ) -> None:
-    """If a turn has text of the model, but reports no tokens, `show` doubts the report."""
+    """If a turn has text of the model, but reports 0 tokens, `show` prints a finding."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.log.to_agent(request(7, "session/prompt", sessionId="s", prompt=[text(prompt)]))

@@ -28,7 +28,7 @@ def line_of(watch: WaitWatch, reader: RecordingReader) -> str:
 
 
 def test_a_wait_lasts_until_its_answer(tmp_path: Path) -> None:
-    """The line of `log --follow` names who must act: a silent agent, then a person, then nobody."""
+    """The last line of `log --follow` names a silent agent, then a person, and then nobody."""
     with hanging_chat(tmp_path / "x.db") as chat, RecordingReader(tmp_path / "x.db") as reader:
         watch = WaitWatch(reader)
         assert line_of(watch, reader).startswith("agent silent ")
@@ -44,7 +44,7 @@ def test_a_wait_lasts_until_its_answer(tmp_path: Path) -> None:
 
 
 def test_the_line_ticks_without_new_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line of `log --follow` counts how long an agent is silent, even if no frame comes."""
+    """The last line of `log --follow` counts how long an agent is silent while no frame comes."""
     now_ns = time.monotonic_ns()
     with hanging_chat(tmp_path / "x.db"), RecordingReader(tmp_path / "x.db") as reader:
         watch = WaitWatch(reader)
@@ -58,7 +58,7 @@ def test_the_line_ticks_without_new_rows(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_finished_recording_has_no_waits(tmp_path: Path) -> None:
-    """For a recording that has ended, the line of `log --follow` is empty: nobody must act."""
+    """For a recording that has ended, the line of `log --follow` about who must act is empty."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         watch = WaitWatch(reader)
         assert (watch.waits(), watch.elapsed_ns(), watch.line([])) == ([], 0, "")

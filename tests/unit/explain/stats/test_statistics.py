@@ -45,7 +45,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
-    """The progress bar of `stats` counts the frames that match the filter."""
+    """While `stats` counts, a progress bar's watcher gets each frame that matches the filter."""
     numbers: list[int] = []
 
     def watch(heads: Iterator[StoredFrame]) -> Iterator[StoredFrame]:

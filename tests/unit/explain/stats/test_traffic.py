@@ -73,7 +73,7 @@ def test_frames_without_a_method_are_counted_by_their_kind() -> None:
 
 
 def test_outcomes_are_counted_apart() -> None:
-    """`stats` counts cancelled requests, but not their latency."""
+    """`stats` counts cancelled and open requests apart, and ignores latencies of cancelled ones."""
     traffic = Traffic(100)
     for number, (outcome, latency) in enumerate(
         [("result", 10), ("error", 30), ("cancelled", 9000), ("unanswered", None), ("result", 20)]
@@ -96,7 +96,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """The activity column of `stats` counts each frame in the interval of the frame's time."""
+    """For its activity, `stats` counts each frame in the interval of its time, cached or not."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -115,7 +115,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """`stats` counts all frames of a tool call together, but not another session's with its id."""
+    """`stats` adds up a tool call's frames, without another session's call of the same id."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))

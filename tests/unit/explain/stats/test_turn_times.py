@@ -53,7 +53,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """By the method of a request, `stats` decides if it waits for a person, a program or a file."""
+    """By a request's method, `stats` decides if a turn waits for a person, a program or a file."""
     assert waiting_part(method) is part
 
 
@@ -70,7 +70,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
-    """`stats` counts the time of a turn up to the agent's first output as silence."""
+    """`stats` counts a turn as silent before the first output and in gaps of over 250 ms."""
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True

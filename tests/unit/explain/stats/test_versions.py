@@ -95,7 +95,7 @@ def rows(directory: Path, by: str, *words: str) -> list[dict[str, Any]]:
 
 
 def test_versions_are_in_their_natural_order() -> None:
-    """`stats --by` sorts versions by number."""
+    """`stats --by` sorts versions by number, so that 1.10.0 comes after 1.9.0."""
     versions = ["", "0.9", "1.9.0", "1.10.0-rc1", "1.10.0-rc2", "1.10.0", "v1.10.1", "2"]
     shuffled = random.Random(3).sample(versions, len(versions))
     assert sorted(shuffled, key=version_key) == versions
@@ -198,7 +198,7 @@ def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
-    """Wrong use of `stats --by` is refused in one line."""
+    """`stats --by` refuses a missing directory or the option `--turn` with an error of one line."""
     assert message in complaint(*words, home=tmp_path)
 
 

@@ -38,7 +38,7 @@ def essence(entry: TranscriptEntry) -> tuple[Any, ...]:
 
 @each_case("path", SHIPPED, ids=lambda path: path.stem)
 def test_live_entries_are_those_of_the_transcript(path: Path) -> None:
-    """`try` prints the same entries as `transcript`."""
+    """For messages of the shipped recordings, `try` prints the same entries as `transcript`."""
     with RecordingReader(path) as reader:
         wanted = [
             item for item in TranscriptReader(reader).read() if isinstance(item, TranscriptEntry)

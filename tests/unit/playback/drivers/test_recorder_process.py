@@ -124,7 +124,7 @@ class _Recorder:
 async def test_a_hopeless_agent_gets_the_signal_before_the_end_of_its_input(
     *, is_hopeless: bool
 ) -> None:
-    """If an agent can send nothing more, `verify` signals the agent, and then closes its input."""
+    """If `verify` gives up on an agent, it first signals the agent, and then closes its input."""
     recorder = _Recorder()
     process = RecorderProcess(cast("trio.Process", recorder), grace=1)
     process.is_hopeless = is_hopeless

@@ -199,7 +199,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
-    """If a fault closes the output of a replay, the replay still reads its input."""
+    """If a fault closes a replay's output, the client reads its end, but can still send lines."""
     replayed = await started(nursery, "close where=text:bye keep_frame=true")
     await replayed.out(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """If the fault `stderr-flood` floods stderr in a replay, the client still gets the frame."""
+    """The fault `stderr-flood` adds lines to a replay's stderr, and the frame is still sent."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"

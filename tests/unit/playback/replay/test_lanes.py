@@ -23,6 +23,6 @@ def test_a_lane_remembers_a_limited_number_of_messages() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """A replay counts the gap before a frame from the latest message, live and in the recording."""
+    """Of two messages, a replay notes the later live time and the later recorded time."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

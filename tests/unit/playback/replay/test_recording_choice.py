@@ -26,5 +26,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """If two recorded lines differ only in session ids, `replay` knows which ids correspond."""
+    """If lines of two recordings differ only in session ids, `replay` pairs these ids."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

@@ -97,7 +97,7 @@ def test_only_some_divergences_are_shown() -> None:
     ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
 )
 def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
-    """The headline of a replay report contains the verdict."""
+    """The first line of `replay`'s text report contains the verdict, such as `stalled`."""
     assert words in text(evolve(CLEAN, verdict=verdict))[0]
 
 

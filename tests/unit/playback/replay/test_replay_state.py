@@ -127,7 +127,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """A replay may swap two sessions if their messages so far differ only in session ids."""
+    """To swap sessions, `replay` treats recorded messages as alike if only session ids differ."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -140,7 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """A replay may swap two sessions if their messages so far differ only in ignored values."""
+    """`replay` treats recorded messages as alike if they differ only in values of `--ignore`."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

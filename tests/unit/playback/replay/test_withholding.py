@@ -57,7 +57,7 @@ def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevente
 
 
 def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
-    """If a withheld request made no terminal in the recording, a replay expects all messages."""
+    """If a replay withholds a request that created no terminal, it still expects all messages."""
     actual = WithheldEffects(cast("Script", Lines()))
     actual.note_unmade("terminal/create", {"error": {"code": 1}})
     actual.note_unmade("terminal/create", None)
@@ -67,7 +67,7 @@ def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
 
 
 def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
-    """If a replay withholds an extension request, other extension requests become optional."""
+    """After a replay withholds a request `_agent/x`, the client may leave out its own `_own/x`."""
     own = Step(0, 0, False, "request", "_own/x")
     result = WithheldEffects(cast("Script", Lines()))
     result.note_withheld("terminal/create")

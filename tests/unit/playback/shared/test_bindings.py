@@ -42,7 +42,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """A replay replaces the recorded directory in paths below it."""
+    """In paths below the recorded directory, a replay writes the live directory instead."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 

@@ -90,7 +90,7 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """In a list of similar recorded messages, `verify` marks those that are already matched."""
+    """Reports of `replay` and `verify` mark similar recorded messages that are already matched."""
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',

@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """If a replay prints one value of a message, it masks as much as within the whole message."""
+    """If a replay report shows one value of a message, such as `api_key`, it masks the secret."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result

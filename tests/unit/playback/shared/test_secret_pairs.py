@@ -69,7 +69,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """In a replay, a peer may send back a marker that it has received in place of a secret."""
+    """If a replay of a masked recording sends a marker, the same marker from the peer matches."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))

@@ -39,7 +39,7 @@ def test_updates_change_only_the_members_that_they_have() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
 def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
-    """When a tool call has ended, `verify` no longer completes permission requests by it."""
+    """`verify` forgets the kind and other details of a tool call when the call has ended."""
     calls = ToolCalls(null_clears=False)
     announce(calls, kind="read")
     announce(calls, status=status)

@@ -61,7 +61,7 @@ def test_a_different_action_is_not_permitted(change: dict[str, Any]) -> None:
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """For `verify`, what updates say of a tool call also counts in its permission request."""
+    """`verify` adds what a tool call's updates contain to a permission request for the call."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
@@ -175,7 +175,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """For `verify`, a path beside the tool call also says what a permission is for."""
+    """`verify` also accepts a path beside the tool call as the object of a permission request."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})

@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """`verify` finds the recorded requests with a live request's method and content."""
+    """For a live request, `verify` finds the equal recorded requests that are not matched yet."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """Of equal recorded requests that the live agent has made, `verify` finds the first."""
+    """If an agent repeats a request, `verify` finds the first equal one of the matched requests."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` knows if the agent has made all requests that were recorded before a frame."""
+    """Before `verify` sends a frame, it checks that the agent has made all earlier requests."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """`verify` can look up a request even if it is nested too deeply to be compared."""
+    """To look up requests, `verify` gives all values that are nested too deeply the same key."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

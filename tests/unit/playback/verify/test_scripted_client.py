@@ -48,7 +48,7 @@ def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> l
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """`python -m acp_proxy.client` goes on in one session while another session waits."""
+    """`python -m acp_proxy.client` sends frames of one session while another session waits."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []

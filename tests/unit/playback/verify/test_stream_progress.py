@@ -63,14 +63,14 @@ def test_any_other_message_is_one_item(raw: bytes) -> None:
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """In the 1.0 draft, too, `verify` measures the progress of a turn by its updates."""
+    """In the 1.0 draft, `verify` counts the text of chunks as progress of a turn."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """For `verify`, only text in a `session/update` counts as text of a turn's progress."""
+    """`verify` counts a text in a method other than `session/update` as one item of progress."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 

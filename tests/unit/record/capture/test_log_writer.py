@@ -144,7 +144,7 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """An event in a capture log can have any text in its fields."""
+    """`pack_fields` writes any texts of an event for a capture log; `unpack_fields` reads them."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}

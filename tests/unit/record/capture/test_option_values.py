@@ -32,7 +32,7 @@ def test_sizes(text: str, expected: int) -> None:
 
 @each_case("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """The error about a wrong size, such as in `record --max-size`, says "is not a size"."""
+    """The error about an invalid size, such as `record --max-size 1x`, contains "is not a size"."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
@@ -120,7 +120,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """If a recording's name contains control characters, the error escapes them."""
+    """If the name for `record --name` has control characters, the error shows them as escapes."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()

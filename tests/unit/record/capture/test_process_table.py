@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """acp-proxy finds its own process, with the parent and the process group."""
+    """`look_up` finds acp-proxy's own process, with its parent and its process group."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())

@@ -53,7 +53,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """`record` reads its options quickly at the start; if one is repeated, the last counts."""
+    """The quick parser of `record` reads valid options; if one is repeated, the last counts."""
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 

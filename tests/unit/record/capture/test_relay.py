@@ -62,7 +62,7 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a recorder cannot start one of its threads, it raises an error."""
+    """If memory is too short for all threads of a recorder, the recorder raises `RuntimeError`."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)

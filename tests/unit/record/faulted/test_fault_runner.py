@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule for answers to `session/new` also works if it changes only one direction."""
+    """`record --fault` drops the answer to `session/new` even if all rules are for `to-client`."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """If the recorder gives up its faults, delayed bytes are sent at once, in order."""
+    """If `record --fault` ends its faults early, delayed bytes are sent at once, in order."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """If a plan has fault rules, `record` forwards nothing before the rules can be applied."""
+    """If a rule changes a direction, `record` forwards nothing in it before the rule can apply."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,

@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """After each write of delayed bytes, the recorder knows how many of the bytes are left."""
+    """The queue of delayed bytes calls `passed` after each write, and not only after the last."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)

@@ -252,7 +252,7 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """`check` can give for each frame the number of its line in the text form."""
+    """`text_lines` returns the line numbers that frames have in the text form of `export`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]
@@ -265,7 +265,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """Line numbers of frames in a text form include comments and blank lines."""
+    """In a text form, the line numbers from `text_lines` include comments and blank lines."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

@@ -89,7 +89,7 @@ def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """If the header of a text form lacks the dialect, acp-proxy detects it from the frames."""
+    """If the header of a text form lacks the dialect and names, `import` takes them from frames."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -110,7 +110,7 @@ def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
 
 
 def test_a_header_may_name_the_dialect() -> None:
-    """If the frames of a text form do not show the dialect, the header decides the dialect."""
+    """If the frames of a text form do not show the dialect, `import` takes it from the header."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
     assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
@@ -149,7 +149,7 @@ def test_a_header_may_name_the_dialect() -> None:
     ],
 )
 def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
-    """The error about a wrong line of a text form has the number of the line."""
+    """If a line of a text form is wrong, the error of `import` has the number of the line."""
     text = HEADER + b"# a remark\n" + b'{"event":"note"}\n' + line + b"\n"
     error = complaint(text)
     assert error.startswith("line 4: ")
@@ -175,7 +175,7 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     ],
 )
 def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
-    """The error about the header of a text form names the wrong JSON member."""
+    """If the header of a text form is wrong, the error of `import` has its line and the mistake."""
     error = complaint(b"# a remark\n" + HEADER.replace(old, new))
     assert error.startswith("line 2: ")
     assert said in error
@@ -193,7 +193,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
 
 
 def test_a_newer_format_is_refused() -> None:
-    """The error about a text form of a newer version says that its version is newer."""
+    """If a text form has a newer version, `import` refuses it and says to upgrade acp-proxy."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
     with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
@@ -201,7 +201,7 @@ def test_a_newer_format_is_refused() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"# only\n\n", b"hello\n", b"SQLite format 3\0", b"[]\n"])
 def test_another_file_is_not_a_recording(text: bytes) -> None:
-    """The error about a text file without a header says that the file is not a recording."""
+    """If a text file has no header, `import` refuses the file as not a recording."""
     with pytest.raises(NotARecording, match=r"line [12]: expected"):
         rows_of_text(text)
 
@@ -243,7 +243,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """Commands recognize the text form of a recording by its header."""
+    """`is_text_form` is true only for a file whose first line, after any comments, is a header."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
@@ -260,7 +260,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header of a text form can be read even if the lines after it are invalid."""
+    """`header_of` returns the header of a text form even if a later line is invalid."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -274,7 +274,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """All queries give the same answers for a text form as for a database."""
+    """`RecordingReader` gives the same answers for a text form as for the database of it."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
@@ -304,13 +304,13 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
-    """In the text form, a number that a JSON tool could change is written as a string."""
+    """In the text form, event data that a JSON tool could change are written as a string."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """If a file with the suffix of a text form has no header, the error names its first line."""
+    """If a `.jsonl` file has no header, commands refuse it and name its first line."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

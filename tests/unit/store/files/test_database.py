@@ -99,27 +99,27 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """When a recording is opened, SQLite does not trust the views and triggers in it."""
+    """When `open_readonly` opens a database, SQLite's setting `trusted_schema` is off."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a text file in place of a database says that it is not an SQLite file."""
+    """If a file `.db` contains text, `open_readonly` reports that it is not a SQLite database."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
 
 
 def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a directory in place of a recording says that the path is a directory."""
+    """`open_readonly` refuses a directory, and reports that the path is a directory."""
     with pytest.raises(NotARecording, match="is a directory"):
         database.open_readonly(tmp_path)
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a database without acp-proxy's id says that it is of another program."""
+    """`open_readonly` refuses a SQLite database of another program, and the error says so."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):
@@ -127,7 +127,7 @@ def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
-    """The error about a recording of a newer version says to upgrade acp-proxy."""
+    """If a database has a newer format, the error of `open_readonly` says to upgrade acp-proxy."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
@@ -138,7 +138,7 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """If the schema of a recording's database cannot be read, the error calls it damaged."""
+    """If a database's schema is broken, commands call it damaged and suggest `.recover`."""
     path = record_conversation(tmp_path / "$(x y).db")
     content = bytearray(path.read_bytes())
     content[100:110] = bytes(10)
@@ -151,7 +151,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 def test_a_locked_file_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error about a recording that another program locks says to try again."""
+    """If another program locks a database, `open_readonly` reports the lock and no damage."""
     path = record_conversation(tmp_path / "x.db")
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **kw: connect(*a, **{**kw, "timeout": 0}))
@@ -171,5 +171,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """The error about a damaged recording is one line, even if a quoted text has line breaks."""
+    """The message of `DamagedRecording` is one line, even if it quotes text of several lines."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

@@ -53,7 +53,7 @@ def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """`list` shows the number of frames of a recording."""
+    """For `list`, `read_listed` returns the frames, turns, exit code, first prompt and size."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
@@ -210,7 +210,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
-    """`prune` keeps files of other programs."""
+    """`prune` keeps files that it cannot read, such as text files or damaged databases."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")

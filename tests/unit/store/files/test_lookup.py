@@ -136,7 +136,7 @@ def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
 
 
 def test_only_recordings_with_a_recorder_run(library: Path) -> None:
-    """With `--follow`, `latest` means the newest recording whose recorder is running."""
+    """For a command with `--follow`, `latest` means the newest recording that is running."""
     with LogWriter(library / "dead.db"):
         pass
     assert latest_running(library, HERE) is None

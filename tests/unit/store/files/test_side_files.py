@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """A recording can be opened although SQLite's -shm file beside it is damaged."""
+    """`check_side_files` accepts a cut-off `-shm` index, but refuses one that has other bytes."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -339,7 +339,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """Commands refuse a recording if the write-ahead log of another database is beside it."""
+    """If the write-ahead log of a foreign database is beside a recording, commands refuse both."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"

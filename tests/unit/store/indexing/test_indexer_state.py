@@ -46,7 +46,7 @@ def stored(*methods: str, settled: bool) -> dict[str, Any]:
     ("methods", "settled"), [(["initialize"], False), (["session/prompt"], True)]
 )
 def test_a_state_of_version_0_1_is_read(methods: list[str], settled: bool) -> None:
-    """The stored state of an indexer of version 0.1 is read, with the open requests in it."""
+    """An indexer continues from a state stored by version 0.1, with the open requests in it."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(empty_database())
         values = (1, 100, json.dumps(stored(*methods, settled=settled)))

@@ -233,7 +233,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If masking changed the sizes of lines, the right frames are marked as undelivered."""
+    """The indexer finds undelivered frames by their received sizes, not the sizes after masking."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))

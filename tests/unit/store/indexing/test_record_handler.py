@@ -126,7 +126,7 @@ def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
-    """`log` and `export` have the faults that fired in a running recording."""
+    """`log` and `export` of a running recording contain the faults that have fired so far."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         fault(recorder, delivered="none")

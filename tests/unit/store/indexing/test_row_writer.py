@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """With dialect v1, the indexer ends a turn at the prompt's answer; with v2, it does not."""
+    """If `v1` is forced, the indexer ends a turn at the prompt's answer; with `v2`, it does not."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """If the dialect was detected late, another indexer can go on with this dialect."""
+    """If the dialect is detected late, a second indexer stores the same rows as a single one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -275,7 +275,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """If a running recording's dialect is detected late, commands read the right labels."""
+    """If a running recording's dialect is detected late, commands correct its earlier labels."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
@@ -294,7 +294,7 @@ def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> 
 def test_a_recording_that_was_killed_has_the_same_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder was killed, commands read its recording with the right dialect."""
+    """If a recorder was killed, commands apply a dialect that was detected late to all frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
         recorder.index()

@@ -56,7 +56,7 @@ def notes(reader: RecordingReader) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """If a killed recorder left a damaged capture log, commands keep the bytes in `X.damaged`."""
+    """After a recorder was killed, a reader moves damaged bytes of `X.db.log` to `X.db.damaged`."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"
@@ -84,7 +84,7 @@ TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
 
 @pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
 def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
-    """If a recorder was killed during a write, its incomplete last record is not damage."""
+    """If a killed recorder's log ends within a record, its reader reports and saves no damage."""
     path = dead(tmp_path / "x.db", torn, at_end=True)
     with RecordingReader(path) as reader:
         assert notes(reader) == []
@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a record in a capture log has a wrong length, all bytes after it are kept as damaged."""
+    """If a log record has a wrong length, its reader saves it and all later bytes as damaged."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())

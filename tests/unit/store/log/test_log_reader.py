@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """The parts of a line in a capture log are read and joined to the line."""
+    """The reader of a capture log can return several ranges of bytes, joined in their order."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -176,7 +176,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
-    """After a recorder has emptied its capture log, the offsets of records go on as before."""
+    """After a capture log is emptied, the offset of a new record still counts the removed bytes."""
     with reader(log.path) as other:
         offset = records(other)[-1].end
         assert log.trim(offset)

@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """Commands read each message of a JSON-RPC batch with labels of its own."""
+    """In a JSON-RPC batch, each message has its own kind, method, exchange and tool call."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -45,7 +45,7 @@ def test_the_first_prompt_may_be_in_a_batch() -> None:
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """Commands find no messages in an empty JSON-RPC batch, and call a number in it invalid."""
+    """The recorded JSON-RPC batch `[]` has no messages, and `[1, [2]]` has two invalid ones."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> None:
-    """acp-proxy finds the first and the last frames of a tool call."""
+    """For `stats`, the store finds the first and the last frame of a tool call that has four."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for title in "abcd":
             recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
@@ -23,7 +23,7 @@ def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> No
 
 
 def test_a_terminal_is_found_without_a_look_at_all_others(tmp_path: Path) -> None:
-    """acp-proxy finds a terminal's frames as quickly among many terminals as among few."""
+    """The store finds a terminal's frames as quickly among 200 terminals as among 20."""
     few, many = (_steps_of_a_terminal(tmp_path / f"{n}.db", n) for n in (20, 200))
     assert many <= few + 100
 

@@ -208,7 +208,7 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The store also counts frames that are not in the database yet."""
+    """`RecordingReader.count` also counts frames that are only in the capture log."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
@@ -241,7 +241,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If the row of a frame has an unknown code, the error calls the recording damaged."""
+    """If a frame's row has an invalid value, as kind 99, its recording is refused as damaged."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -337,7 +337,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """When the store joins chunks, it can leave the chunks up to a given frame separate."""
+    """The store can join message chunks to runs, but keep those up to a given frame separate."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -347,7 +347,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """The store joins consecutive chunks to one item, up to a pause or another frame."""
+    """The store joins consecutive message chunks to one run, up to a pause or another frame."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -365,7 +365,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """In v2, the store does not join updates of a terminal as it joins chunks."""
+    """In v2, the store joins message chunks to one run, but not updates of a terminal."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -376,7 +376,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2, the store does not join the update that ends a turn with chunks before it."""
+    """In v2, the update that ends a turn is not in one run with the message chunks before it."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -388,7 +388,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """The store does not join chunks if an event is between them."""
+    """The store does not join message chunks to one run if an event is between them."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -401,7 +401,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @each_case("path", RECORDINGS, ids=lambda path: path.stem)
 @each_case("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """When the store joins chunks, each frame is in exactly one item."""
+    """When the store joins message chunks to runs, each frame is in exactly one run."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))
@@ -423,7 +423,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """If the row of a chunk has an unknown code, the error calls the recording damaged."""
+    """If a message chunk's row has an invalid kind or time, its recording is refused as damaged."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -153,7 +153,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """While a recording grows, a secret that appears again gets the same marker."""
+    """While a recording grows, a secret that appears again is masked by the same marker."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """Commands also mask secrets in the bytes that a fault delivered."""
+    """Commands mask a secret in the recorded bytes that a fault received or delivered."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """If a recording contains no secret, commands say that nothing is masked."""
+    """If a stored recording has no secret, `RecordingReader` masks no line of it."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
@@ -262,7 +262,7 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """If a secret is known from another recording, commands mask it in this recording, too."""
+    """`RecordingReader` with `known` also masks secrets that only another recording reveals."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

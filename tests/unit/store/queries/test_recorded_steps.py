@@ -114,7 +114,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
 
 
 def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
-    """A replay finds later messages of the recorded client by their method."""
+    """For `replay`, the store lists the client's requests of one method after a given frame."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """A replay knows whether the recorded agent ended before its client left."""
+    """`replay` reads from a recording if and when the agent ended before its client left."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)
@@ -138,7 +138,7 @@ def test_the_peer_that_left_first(tmp_path: Path) -> None:
 
 
 def test_the_dialect_is_known(tmp_path: Path) -> None:
-    """`replay` uses the dialect of the recording for all frames."""
+    """For a recording whose handshake agrees on version 1, `replay` uses the dialect `v1`."""
     assert record(tmp_path, HELLO).script().dialect == "v1"
 
 
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """If delivered bytes of a fault are not stored as bytes, the recording is called damaged."""
+    """`replay` calls a recording damaged if a fault's delivered bytes are stored as a number."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

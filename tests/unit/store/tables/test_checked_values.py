@@ -106,7 +106,7 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path, long_line: bytes) -> None:
-    """Commands print only the beginning of a line that is megabytes long."""
+    """`log` reports that it cuts a line of 16.8 MB; `log --raw` and `export` print all of it."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
@@ -125,7 +125,7 @@ def test_the_commands_report_what_they_cut(large: Path, long_line: bytes) -> Non
 
 
 def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
-    """A command refuses a filter by text if a line is too large for memory."""
+    """`log text:WORD` fails if a line of 16.8 MB would have to be searched, and names its frame."""
     assert "frame 7 has 16782" in complaint("inspect", "log", large, "text:nothing")
     assert run("inspect", "log", large, "size:<16M text:nothing").exit_code == 0
     with RecordingReader(large) as reader:
@@ -162,7 +162,7 @@ def test_a_large_line_is_played_whole(
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, long_line: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a very large line is only in the capture log, commands also show its beginning."""
+    """If only the capture log has a line of 16.8 MB, the reader's rows have its beginning."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -222,7 +222,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """If a value in a database has the wrong type, the error calls the recording damaged."""
+    """`show` and `export` refuse a database whose table `recording` has a value of a wrong type."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)

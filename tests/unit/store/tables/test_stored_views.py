@@ -380,7 +380,7 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
 
 
 def test_half_a_character_is_joined_or_replaced() -> None:
-    """The SQL views join the halves of a surrogate pair."""
+    """The SQL views join the halves of a surrogate pair, and show a lone half as U+FFFD."""
     lone = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}'
     chunk = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     call = '{"sessionUpdate":"tool_call","toolCallId":"c","title":"a\\ud83d","status":"\\ud83d"}'
