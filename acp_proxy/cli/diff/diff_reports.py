@@ -173,11 +173,11 @@ class RuleHint(DiffReporter):
         self._has_moved = False
 
     def begin(self, diff: Diff) -> None:
-        """Begins the hint: adds options that ignore the differences in the handshake."""
+        """Writes into the hint the options that would ignore the differences in the handshake."""
         self._add(diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Adds to the hint the options that ignore the changed places of an entry."""
+        """Writes into the hint the options that would ignore the changed places of an entry."""
         self._has_moved |= kind_of(entry) is not None
         self._add(entry.fields)
 
