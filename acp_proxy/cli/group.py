@@ -288,8 +288,8 @@ class HelpCommand(click.Command):
     """A command whose help groups the options by purpose. Rare options need ``--help-all``.
 
     The docstring of the command has a section "Examples:", which stands before the options. The
-    paragraphs after it, such as the exit codes, stand after the options. If the function would be
-    too long with these texts, they are the epilog of the command.
+    paragraphs after it, such as the exit codes, stand after the options. A command may have the
+    section and these paragraphs in its ``epilog`` instead, so that its docstring is shorter.
     """
 
     context_class = _Context

@@ -72,7 +72,7 @@ def connect(path: Path, query: str, timeout: float) -> LockedConnection:
 
 
 def is_open(path: Path) -> bool:
-    """Whether this process may have locks on a database, whose files are checked already."""
+    """Whether this process has a connection to a database, and so perhaps locks on its files."""
     return _OPEN[_file_at(path)] > 0
 
 
