@@ -158,7 +158,7 @@ class OpenRecording:
         """Yields prompts, messages and thoughts in order, with their full text.
 
         Args:
-            chosen: a filter of frames; a message has only the text of its chunks that match.
+            chosen: a filter of frames; chunks that do not match it are left out of the texts.
         """
         from acp_proxy.explain.transcript.entries import EntryKind
 
@@ -254,7 +254,7 @@ class OpenRecording:
 
 
 def _same(kind: type[AttrsInstance], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the columns of a row that are also attributes of the class ``kind``."""
+    """Returns the columns of a row that have the name of an attribute of the class ``kind``."""
     return {field.name: row[field.name] for field in fields(kind) if field.name in row}
 
 

@@ -43,7 +43,7 @@ _FAILED_LATE = "acp_replay_failed"
 
 
 class _AgentCheck:
-    """Checks the agent of a test, in the phases of the test."""
+    """Checks the agent of a test: after the test, or after the fixtures that use the agent."""
 
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
@@ -136,7 +136,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Adds the reports of the replays to the report of a test that failed for another reason.
+    """If a test failed before its replays were checked, adds their reports to the test's report.
 
     Args:
         item: the test.
@@ -163,7 +163,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Counts a test as failed, not as an error, if the check after its fixtures fails."""
+    """Counts a test as failed, not as an error, if its check fails during the teardown."""
     if report.failed and getattr(report, _FAILED_LATE, False):
         return "failed", "F", "FAILED"
     return None
@@ -283,7 +283,7 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether another fixture uses `acp_agent`, so that the agent may end only after the test."""
+    """Whether another fixture uses `acp_agent`, so that the agent perhaps ends after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 

@@ -113,9 +113,10 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns the positions of equal items: of unique items, or if there are none, of unique runs.
+    """Pairs the items that occur once in A and once in B, and returns the positions of each pair.
 
-    Without unique runs, the positions are those of the rarest items.
+    If there are no such items, pairs runs of items that occur once in A and once in B. If there are
+    no such runs, pairs the rarest items that A and B have in common.
 
     In the result, the positions in A and the positions in B increase.
     """

@@ -1,8 +1,8 @@
 """Compares two texts, line by line or word by word, and shows each change with its context.
 
-A comparison by words aligns words, single punctuation marks and runs of white space. Scripts
-without spaces between words are aligned character by character. Two changes are joined if the equal
-text between them is no longer than the shorter change.
+A comparison by words aligns words, single punctuation marks and runs of white space. Text
+in a writing system that puts no spaces between words is aligned character by character. Two changes
+are joined if the equal text between them is no longer than the shorter change.
 """
 
 import re
@@ -94,7 +94,7 @@ def word_diff(a: str, b: str) -> list[Piece]:
         b: the text B.
 
     Returns:
-        Pieces that are not empty. The ``=`` and ``-`` pieces make up A. The ``=`` and ``+`` pieces
+        Pieces, none of them empty. The ``=`` and ``-`` pieces make up A. The ``=`` and ``+`` pieces
         make up B. In a change the ``-`` piece comes before the ``+`` piece.
     """
     pieces: list[Piece] = []
@@ -119,8 +119,8 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
         longest: the largest number of characters of a text that can be shown as a whole.
 
     Returns:
-        The pieces. The list is empty if a value is not a string, or if two short texts have little
-        in common.
+        The pieces. The list is empty if a value is not a string, or if two texts that can be shown
+        as a whole have little in common.
     """
     if not (isinstance(a, str) and isinstance(b, str)):
         return []

@@ -1,4 +1,4 @@
-"""Writes text for people: makes recorded text safe to print, and words counts, times and sizes.
+"""Makes recorded text safe to print, and writes counts, times and sizes for people.
 
 Invisible and control characters of recorded text become escapes.
 """
@@ -200,8 +200,8 @@ def when(started: datetime, now: datetime) -> str:
 def nearest(word: str, words: Iterable[str]) -> str:
     """Returns the known word that the user probably meant; empty if no known word is near.
 
-    The most similar known word is chosen. If no known word is similar enough, the only known word
-    that begins with the user's word is chosen.
+    The most similar known word is chosen. If no known word is similar enough, but exactly one
+    known word begins with the user's word, that known word is chosen.
 
     Args:
         word: the word that the user wrote.

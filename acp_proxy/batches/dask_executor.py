@@ -1,7 +1,8 @@
 """Runs the jobs of a batch on the workers of a Dask cluster.
 
-If a worker is lost, Dask gives its job to another worker. A task contains only bytes and strings: a
-worker without acp-proxy could not unpickle anything else, and the batch would wait forever.
+If a worker is lost, Dask gives its job to another worker. A task contains only bytes and strings,
+since a worker without acp-proxy cannot unpickle anything else. (If a worker cannot unpickle a task,
+the batch waits forever.)
 
 A thread of a worker cannot be cancelled, but the process of its job can be ended. So the thread
 checks several times a second whether anybody still waits for the verdict.
@@ -64,7 +65,7 @@ class DaskExecutor:
 
     @property
     def in_flight(self) -> int:
-        """The largest number of jobs that are submitted and have not ended."""
+        """The number of unfinished jobs up to which further jobs should be submitted."""
         return self._most or _AHEAD * max(1, self.threads)
 
     @property
@@ -124,7 +125,7 @@ class DaskExecutor:
         return delivered(answer, job)
 
     def _ask(self, question: Callable[[], Any]) -> Any:
-        """Returns the scheduler's answer; raises `ClusterFailed` if the scheduler is silent."""
+        """Asks the scheduler and returns its answer; raises `ClusterFailed` without an answer."""
         try:
             return question()
         except Exception as e:

@@ -42,7 +42,7 @@ class LocalExecutor:
         jobs: how many jobs run at once.
 
     Attributes:
-        in_flight: the number of jobs that should be submitted at the same time.
+        in_flight: the number of unfinished jobs up to which further jobs should be submitted.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -123,7 +123,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the forkserver if needed. It imports nothing from the current directory."""
+    """Starts the forkserver if needed. The server imports nothing from the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:

@@ -113,7 +113,7 @@ class ResultsHeader:
 
 
 def line_of(value: ResultsHeader | JobVerdict) -> bytes:
-    """Returns a line of a results file."""
+    """Returns a header or a verdict as a line of a results file."""
     return json.dumps(asdict(value), separators=(",", ":")).encode() + b"\n"
 
 
@@ -143,7 +143,7 @@ def verdict_of(line: bytes) -> JobVerdict:
 
 
 def findings_of(verdict: JobVerdict) -> list[Finding]:
-    """Returns the broken rules that a verdict lists; empty for a sweep.
+    """Returns the findings in a verdict; empty for a sweep, whose verdict lists runs instead.
 
     Raises:
         ValueError: the verdict lists something other than findings.

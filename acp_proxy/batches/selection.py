@@ -1,4 +1,4 @@
-"""Finds the recordings that words of a command line name: files, directories and patterns."""
+"""Finds the recordings that a user names on a command line, by files, directories and patterns."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ class SelectedRecording:
 def selected(
     words: Iterable[str], find: Callable[[str], Path], without: Collection[Path] = ()
 ) -> list[SelectedRecording]:
-    """Finds all recordings that words name.
+    """Finds all recordings that are named by the given words.
 
     Each recording is listed once, and the order is the same on every machine.
 

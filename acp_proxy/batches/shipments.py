@@ -28,7 +28,7 @@ _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
 
 def packed(job: Job) -> bytes:
-    """Returns a job with its files, compressed.
+    """Returns a job and the files that it needs, as compressed bytes.
 
     Raises:
         OSError: a file cannot be read.
@@ -73,7 +73,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
 
 
 def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
-    """Returns the reply to a job: the verdict with the sender's paths, and the new run.
+    """Returns the reply to a job: the verdict with the sender's paths, and the new recording.
 
     Args:
         verdict: the verdict with paths on this machine.
@@ -123,7 +123,7 @@ def _from_bytes(data: bytes) -> Any:
 
 
 def _with_place(word: str, places: Mapping[str, str]) -> str:
-    """Returns an option; replaces the path of a file of the job by the path on this machine."""
+    """Returns an option, but with the path on this machine if it names a file of the job."""
     option, equals, path = word.partition("=")
     place = places.get(str(Path(path))) if equals and path else None
     return word if place is None else f"{option}={place}"

@@ -171,7 +171,7 @@ def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
 
 
 def strings(values: Iterable[Any]) -> list[str]:
-    """Returns the values that are strings."""
+    """Returns the strings among some values; leaves out all other values."""
     return [value for value in values if isinstance(value, str)]
 
 

@@ -42,7 +42,7 @@ def check_whole(
     *,
     now_ns: int | None = None,
 ) -> ConformanceResult:
-    """Checks a recording against the rules of its dialect, and its conversation as a whole.
+    """Checks each message against the rules of a dialect, and checks the conversation as a whole.
 
     Args:
         reader: the recording.

@@ -99,5 +99,5 @@ def kind_of(dialect: str | None, direction: Direction, method: str) -> str | Non
 
 
 def is_custom(method: str) -> bool:
-    """Whether a method is an extension, or a JSON-RPC method that may be ignored."""
+    """Whether a method is an extension, or a JSON-RPC method that a peer is allowed to ignore."""
     return method.startswith(("_", "$/"))

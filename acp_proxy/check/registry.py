@@ -77,7 +77,7 @@ def rule(
 
     - "line": all lines, including batches and lines that are not messages;
     - "odd line": lines that are not one message, such as invalid JSON, blank lines and batches;
-    - "odd object": JSON objects, also in batches, that are not `CheckedMessage.is_plain`;
+    - "odd object": JSON objects, alone or in a batch, whose `CheckedMessage.is_plain` is False;
     - "message": all messages, including each message of a batch;
     - "last": messages that do not match their type; the function is called after all others.
 
@@ -93,7 +93,8 @@ def rule(
         odd: whether the function receives only undefined messages: methods that the dialect does
             not define for this direction and kind of message, and undefined kinds of updates.
         when: the condition for a call of the function; None to call the function always.
-        alone: whether the function looks at single messages only.
+        alone: whether the function looks at each message by itself, so that gaps in the recording
+            do not matter.
     """
     triggers = [(every, ANY)] if every else []
     triggers += [("request", name) for name in requests]

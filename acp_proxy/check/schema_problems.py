@@ -193,7 +193,8 @@ def place_of(path: Sequence[str | int]) -> str:
     """Returns the JSON pointer of a value, from the root of its message.
 
     Args:
-        path: the name of the params or the result, and the steps within it.
+        path: the name that the schema gives to the params or the result; then the names and the
+            positions that lead from there to the value.
     """
     part = str(path[0]).partition(" ")[0]
     return pointer([part, *map(str, path[1:])])

@@ -46,7 +46,7 @@ class Refusal(click.ClickException):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported on call. It prints an expected error as one line.
+    """A group that imports a command only when it is called. Prints an expected error as one line.
 
     Args:
         lazy: where each command is defined, as ``module:name``, by the name of the command.
@@ -156,7 +156,7 @@ class LazyGroup(click.Group):
         return [*map(CompletionItem, words), *options]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command; prints an expected error as one line, and exits with its exit code."""
+        """Runs a command. Raises an expected error as a `Refusal`, which is printed as one line."""
         try:
             with interruptible(ctx):
                 result = super().invoke(ctx)
@@ -241,7 +241,7 @@ def _refusal(error: click.UsageError) -> click.ClickException:
 
 
 def _short_name(context: click.Context | None) -> str:
-    """Returns the words of a command, without ``inspect``."""
+    """Returns the words that name a command, without the program's name and ``inspect``."""
     names: list[str] = []
     while context is not None and context.parent is not None:
         names.insert(0, context.info_name or "")
@@ -285,7 +285,7 @@ class _Context(click.Context):
 
 
 class HelpCommand(click.Command):
-    """A command whose help groups the options by purpose. Rare options need ``--help-all``.
+    """A command whose help groups options by purpose; only ``--help-all`` shows rare options.
 
     The docstring of the command has a section "Examples:", which stands before the options. The
     paragraphs after it, such as the exit codes, stand after the options. A command may have the
@@ -361,7 +361,7 @@ def _group_of(name: str) -> str:
 def cli_command(
     name: str | None = None, **attributes: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declares a command, as `click.command` does, with the help of `HelpCommand`.
+    """Declares a command, as `click.command` does. `HelpCommand` formats the help of the command.
 
     Args:
         name: the command's name; None to use the name of the function.

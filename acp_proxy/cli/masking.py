@@ -48,7 +48,7 @@ def without_secrets(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns a message for a verdict: one short printable line, with secrets masked.
+    """Returns a message as one short printable line with secrets masked, to be put into a verdict.
 
     A long message is cut in the middle, because the reason is often at the end.
     """

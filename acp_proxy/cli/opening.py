@@ -130,9 +130,10 @@ def open_recording(
     level: "Level | None" = None,
     watch: "Watch | None" = None,
 ) -> RecordingReader:
-    """Opens a recording by path, name or start of its id, or ``latest``, or ``-`` for stdin.
+    """Opens the recording that a word names.
 
-    Secrets are masked, unless ``--unredacted`` was given. Prints on stderr how many secrets were
+    The word is a path, a name, the start of an id, ``latest``, or ``-`` for standard input. Secrets
+    are masked, unless ``--unredacted`` was given. Prints on stderr how many secrets were
     masked, and the warning of the reader, if any.
 
     Args:
@@ -171,7 +172,7 @@ def open_recording(
 def masked_alike(
     readers: Sequence[RecordingReader], stack: ExitStack, known: Mapping[str, str] | None = None
 ) -> list[RecordingReader]:
-    """Returns readers that mask, in each recording, the secrets of all these recordings.
+    """Returns readers that mask, in each recording, every secret found in any of the recordings.
 
     A value may be a secret at its place in one recording, and ordinary text in another recording.
 
@@ -296,10 +297,11 @@ def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
-    """Calls a function with each of several things; yields the results in their order.
+    """Calls a function with each of several arguments; yields the results in the same order.
 
-    On Linux, many things are divided among forked processes, one for each processor. The function
-    and its results must be picklable, and the function must print nothing.
+    On Linux, if there are many arguments, forked processes share the calls: at most one process for
+    each processor. The function and its results must be picklable, and the function must print
+    nothing.
 
     Args:
         work: the function.

@@ -173,7 +173,10 @@ def limit_ns(seconds: float) -> int | None:
 
 
 def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _Decorator:
-    """Adds the options that `replay` and `verify` share. Their values are the dict ``playback``.
+    """Adds the options that `replay` and `verify` share.
+
+    The command gets the values of most of the options as one dict, in its parameter ``playback``.
+    It gets ``--report`` and ``--junit`` as parameters of their own.
 
     Args:
         order: the help of ``--order``.
@@ -263,7 +266,7 @@ class _Choice(click.Choice[str]):
     """A choice of values that also accepts removed values."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the value, or the default if the value was removed.
+        """Returns the value, or the default if acp-proxy no longer supports the value.
 
         Args:
             value: the typed value.
@@ -276,10 +279,10 @@ class _Choice(click.Choice[str]):
 
 
 def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Returns the value of an option, or its default if the value was removed.
+    """Returns the value of an option, or its default if acp-proxy no longer supports the value.
 
     Raises:
-        Refusal: the value was removed, and the command is not one of `STARTERS`.
+        Refusal: acp-proxy no longer supports the value, and the command is not one of `STARTERS`.
     """
     command = ctx.info_name or ""
     if (removed := instead(command, param.opts[0], value)) is None or ctx.resilient_parsing:

@@ -151,7 +151,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def json_report(value: Any) -> str:
-    """Returns a value of acp-proxy as JSON for a file, with null for NaN and infinities."""
+    """Returns a report as JSON for a file, with null in place of NaN and infinities."""
     from acp_proxy.base.forms import converter  # late: a replay without reports needs no converter
 
     values = json.loads(converter.dumps(value), parse_constant=lambda _: None)

@@ -101,7 +101,7 @@ def removed_options(command: str) -> Iterator[click.Option]:
 
 
 def _is_value(argument: str) -> bool:
-    """Whether an argument is a value. A placeholder for a value is in capitals."""
+    """Whether the argument in a key of `REMOVED` is a value, not a placeholder in capitals."""
     return argument != argument.upper()
 
 

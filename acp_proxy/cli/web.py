@@ -94,7 +94,7 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
 
 
 def _shown(rec: str | None) -> tuple[Path, Path | None]:
-    """Returns the directory to show, and the first recording to show; None to show the list."""
+    """Returns the directory, and the recording to show first; None in its place shows the list."""
     if rec is None:
         directory = recordings().resolve()
         latest = latest_running(directory, working_directory())
@@ -108,7 +108,7 @@ def _shown(rec: str | None) -> tuple[Path, Path | None]:
 
 
 def _answers(address: Address) -> bool:
-    """Whether a window with this token answers at an address."""
+    """Whether a window that knows the token of an address answers there."""
     challenge = secrets.token_hex(32)
     with contextlib.suppress(OSError, ValueError, http.client.HTTPException, TypeError, KeyError):
         host, port = address.host.split(":")
@@ -142,7 +142,7 @@ def _listen(port: int, *, is_asked: bool) -> socket.socket:
 
 
 def _show(file: AddressFile, address: Address, page: str, *, is_opened: bool) -> None:
-    """Prints the URL of a page, and opens it in the browser."""
+    """Prints the URL of a page. If `is_opened`, also opens the page in the browser."""
     url = address.url(page)
     say(url)
     sys.stdout.flush()

@@ -45,7 +45,7 @@ class Canonical(NamedTuple):
 class Canonicalizer:
     """Replaces values in the messages of one recording, by placeholders or by names.
 
-    The messages come in recorded order.
+    The messages have to be passed in recorded order.
 
     Args:
         rules: the places that are left out, and the places that contain values.
@@ -257,7 +257,7 @@ class Walk:
             self._name_keys(value, naming, place)
 
     def _name_keys(self, value: dict[str, Any], naming: set[str], place: PlaceState) -> None:
-        """Replaces the values, such as paths, inside keys. The order of the keys stays the same."""
+        """Replaces values, such as paths, in keys. The changed keys keep their relative order."""
         alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:
             inner = value.pop(key)
@@ -304,7 +304,7 @@ class Walk:
         return digits[0] if index is None else self._put(index, is_whole=False)
 
     def _by_rule(self, text: str, place: PlaceState) -> str:
-        """Returns what replaces a text, if a rule applies to the place of the text."""
+        """Returns what replaces a text whose place has a rule."""
         kind = place.alias
         if kind is None or place.is_cut:
             return self._cut(text)

@@ -23,7 +23,7 @@ class ComparedSide:
 
     Args:
         side: the recording.
-        common: for each value of this recording, its index in both; negative without one.
+        common: for each value of this recording, its `CommonIndex`.
     """
 
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
@@ -48,7 +48,7 @@ class ComparedSide:
         return sequence.templates[item], request
 
     def request_of(self, sequence: MessageSequence, item: ItemIndex) -> CommonIndex | None:
-        """Returns the request of an answer; None if the request is in only one recording.
+        """Returns the common index of the request of an answer; None if only B has the request.
 
         Args:
             sequence: the sequence of the item.
@@ -60,7 +60,7 @@ class ComparedSide:
         return self.in_both(placeholders[0])
 
     def in_both(self, value: ValueIndex | None) -> CommonIndex | None:
-        """Returns the index of a value in both recordings; None if only one has the value."""
+        """Returns the `CommonIndex` of a value; None for None, or for a value that only B has."""
         return None if value is None or self.common[value] < 0 else self.common[value]
 
     def span(self, call: CommonIndex) -> tuple[int, int]:
@@ -115,7 +115,7 @@ class ComparedItems:
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:
-        """Returns the tool call of an item; None if the call is in only one recording."""
+        """Returns the tool call of an item; None if it has none, or if only B has the call."""
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
@@ -124,7 +124,7 @@ class ComparedItems:
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
     def may_race(self, item: ItemIndex) -> bool:
-        """Whether the position of an item may differ between any two runs."""
+        """Whether the position of an item can differ between any two runs by chance."""
         return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
     def are_open_at_once(self, call: CommonIndex | None, other: CommonIndex | None) -> bool:

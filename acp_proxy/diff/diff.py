@@ -167,7 +167,10 @@ class _Comparison:
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[Iterator[int] | DiffEntry]:
-    """Yields the entries of a sequence, and between two entries the frames of equal items."""
+    """Yields the entries of a sequence, and between entries an iterator over equal items.
+
+    The iterator yields, for each equal item, the number of its first frame in A.
+    """
     changed = sequence.changes
     beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [

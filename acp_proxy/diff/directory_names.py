@@ -53,7 +53,8 @@ class Directories:
 
         Args:
             path: the path as written.
-            is_sure: whether any text may refer to the directory, even if it is a system directory.
+            is_sure: whether to search for the directory anywhere in a text, even if it is a system
+                directory.
         """
         trimmed = path.rstrip("/\\")
         if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:

@@ -54,7 +54,7 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a differing place in which text is hidden if the other side has a marker there.
+    """Returns a differing place with text hidden on a side wherever the other has a marker.
 
     Args:
         field: the differing place. Stable names are marked in its values.

@@ -161,7 +161,7 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
 
 
 class ChunkHandler:
-    """Splits a frame that contains a part of a text into this text and the other members.
+    """Splits a frame that contains a part of a text into this part and the other members.
 
     Args:
         joins_texts: whether texts are joined. If not, no frame is a part of a text.

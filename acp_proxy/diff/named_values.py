@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a value that a line introduces may also stand in an earlier place of the line.
+        """Whether a value that a line introduces is perhaps also in an earlier place of the line.
 
         Args:
             known: the number of values that were known before the line was read.

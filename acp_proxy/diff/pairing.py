@@ -301,7 +301,7 @@ class _UnpairedSides:
         self._hashes_b = _hashes(b, pairs)
 
     def side_by_side(self, a: MessageSequence, b: MessageSequence) -> Iterator[_ValuePair]:
-        """Yields unpaired values that are at the same places of aligned frames.
+        """Yields pairs: an unpaired value of A, and one of B at the same place of an aligned frame.
 
         Args:
             a: a sequence of A.

@@ -92,7 +92,7 @@ def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
 
 
 class _States(dict[_Positions, PlaceState]):
-    """States by positions. Each state is created once, even if several paths lead to it."""
+    """A mapping of sets of positions to states. A state to which several paths lead is shared."""
 
     def __init__(self, machine: "_Machine") -> None:
         super().__init__()
@@ -104,7 +104,10 @@ class _States(dict[_Positions, PlaceState]):
 
 
 class _Machine:
-    """The transitions between sets of positions. In an empty set, no rule can apply."""
+    """The transitions between sets of positions in the pointers of rules.
+
+    At a place whose set is empty, and below this place, no rule applies.
+    """
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
         self._rules = rules
@@ -115,7 +118,7 @@ class _Machine:
         self._after = cache(self._after_part)
 
     def after(self, positions: _Positions, key: str) -> _Positions:
-        """Returns the positions below a key."""
+        """Returns the positions that are reached from the given positions by one more key."""
         return self._after(positions, key if key in self._named else None)
 
     def _ends(self, positions: _Positions) -> list[PlaceRule]:
@@ -123,11 +126,11 @@ class _Machine:
         return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 
     def _after_part(self, positions: _Positions, key: str | None) -> _Positions:
-        """Returns the positions below a key. None stands for any key that no pointer contains."""
+        """Does the work of `after`. The key None stands for any key that no pointer contains."""
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Adds the position after each ``**`` to the positions: ``**`` also matches zero keys."""
+        """Adds to positions the position after each ``**``, since ``**`` also matches zero keys."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

@@ -77,7 +77,7 @@ def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | No
 
 
 def handshake(message: Any) -> Any:
-    """Returns ``initialize`` or its answer. Unsupported capabilities are left out."""
+    """Returns an ``initialize`` request, or its answer, without unsupported capabilities."""
     if not isinstance(message, dict):
         return message
     halves = ("params", "result")
@@ -108,7 +108,7 @@ def _params(params: Any) -> Any:
 
 
 def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Returns the members of a tool call that are compared; empty if there is no tool call."""
+    """Returns the names of the compared members of a tool call; empty for any other update."""
     update = params[name]
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None
     kind = kind or params.get("type")

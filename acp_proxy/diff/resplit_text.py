@@ -1,7 +1,8 @@
 """Finds texts that are equal as a whole but are split into different parts.
 
 A text is split where its agent sends another message, and where a member besides the text changes.
-If the whole text is equal in A and B, only this message or member is a difference.
+If the whole text is equal in A and B, only the message or the member that splits it is a
+difference.
 """
 
 from bisect import bisect_left
@@ -61,7 +62,7 @@ def resplit_texts(
     spans: Sequence[UnalignedSpan],
     messages: SequenceMessages,
 ) -> ResplitText:
-    """Finds equal texts that have different parts, or different items between their parts.
+    """Finds texts that A and B both have, but that differ in their parts or in the items between.
 
     Args:
         a: the items of A.
@@ -199,7 +200,7 @@ def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[Gr
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Chooses the pairs that count as moved, as few as possible.
+    """Returns the pairs of items that count as moved. These are as few pairs as possible.
 
     All remaining pairs have the same order in A and B. A part of a text counts as `_WEIGHT` pairs,
     so that it seldom counts as moved.

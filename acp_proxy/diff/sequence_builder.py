@@ -238,7 +238,7 @@ class SequenceBuilder:
     def _without_id(
         self, sequence: MessageSequence, placeholders: tuple[ValueIndex, ...]
     ) -> tuple[ValueIndex, ...]:
-        """Notes the id of a request. Returns the remaining values of the request."""
+        """Notes the id of a request in a sequence. Returns the placeholders without this id."""
         every = self._values.every
         request_id = next(
             (placeholder for placeholder in placeholders if every[placeholder].kind == REQUEST),
@@ -280,9 +280,11 @@ class SequenceBuilder:
         self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)
 
     def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
-        """Whether an item equals the item before it, or the latest item about the same values.
+        """Whether an item only repeats an earlier item of its sequence.
 
-        A state update, or an item with fewer than two values, must equal the item before it.
+        The item repeats the latest item that contains the same values, such as ids and paths. For a
+        state update, or an item with fewer than two of these values, this must be the item directly
+        before it.
         """
         template, placeholders = canonical
         if writer.latest.get(placeholders) != template:

@@ -177,7 +177,7 @@ class _FrameHandler:
             self._take_message(frame, raw)
 
     def pass_over(self, frame: StoredFrame) -> None:
-        """Notes the values in a frame that is not compared, since compared frames may use them."""
+        """Notes values, such as ids, of a frame that is not compared: compared frames use them."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
         if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output, skips an acknowledgement, and returns False for all other frames."""
+        """Adds pushed output, or skips an acknowledgement. Returns whether the frame is done."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
@@ -301,7 +301,7 @@ class _FrameHandler:
     def _introduce(
         self, raw: bytes, scope: Scope = None, title: str = "", peers: RequestPeers = CLIENTS
     ) -> None:
-        """Notes the values of a message that belongs to no sequence."""
+        """Notes values such as ids and paths in a message that belongs to no sequence."""
         with contextlib.suppress(RecursionError):
             walk = self._canonicalizer.walk(title, scope, title, peers)
             template, placeholders = walk.canonical(json_or_text(raw), lambda: json_or_text(raw))

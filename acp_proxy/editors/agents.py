@@ -144,7 +144,7 @@ class RecordedAgent:
 
     @property
     def env_words(self) -> list[str]:
-        """The words that set the agent's variables, to be put before a command; may be none."""
+        """Words that, put before a command, set the agent's variables; empty if it has none."""
         pairs = (f"{name}={value}" for name, value in self.env.items())
         return ["env", *pairs] if self.env else []
 
@@ -177,7 +177,9 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
 def recorded(
     agent: ConfiguredAgent, own: Sequence[str], machine: Machine, *, is_graphical: bool
 ) -> RecordedAgent:
-    """Returns an agent whose command starts with acp-proxy. Both programs have absolute paths.
+    """Returns an agent that is started by way of acp-proxy.
+
+    In the command, the program of the agent gets its absolute path if it is found.
 
     Args:
         agent: the agent; its command must not be empty.

@@ -43,7 +43,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
 
 def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
-    """Returns an agent without secrets, and without values that come from the client's settings.
+    """Returns an agent without secrets, and without a client's values of variables and headers.
 
     Args:
         agent: the agent.

@@ -83,9 +83,10 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns how to run an agent whose program is missing and whose package was never compared.
+    """Returns how the user can run an agent whose package acp-proxy does not run by itself.
 
-    Empty for any other agent, and for an agent without a package; see `KnownAgent.compared`.
+    acp-proxy runs a package only if its origin was checked; see `KnownAgent.compared`. The text is
+    empty if this was done, if the agent has no package, or if its program is installed.
 
     Args:
         id_: the agent's id.

@@ -141,7 +141,7 @@ class Acpx(JsonClient):
         return agent if words is None else evolve(agent, command=tuple(words))
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns the text of a settings file, in which commands set variables by ``env``."""
+        """Returns the text of a settings file. Its commands use ``env`` to set variables."""
         entries = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
         return "\n".join(format_json({self.agents_section: entries}, "  "))
 

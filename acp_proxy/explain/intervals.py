@@ -228,12 +228,12 @@ class Intervals:
                 self._settle_all(now)
 
     def open(self, t_ns: int) -> list[OpenWait]:
-        """Returns all requests and turns that are open at a time, the oldest first."""
+        """Returns all requests and turns that are open at the moment `t_ns`, the oldest first."""
         opened = [wait for waits in self._sessions.values() for wait in waits.open(t_ns)]
         return sorted(opened, key=lambda wait: wait.request.seq)
 
     def end_silences(self, t_ns: int) -> None:
-        """Adds the silences that have not ended. After this, `take` must not be called."""
+        """Adds the silences that still last at `t_ns`. After this, `take` must not be called."""
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
@@ -268,7 +268,7 @@ class Intervals:
     def _end_silence(
         self, waits: _SessionWaits, stream: str, seq: int, t_ns: int, last: _Moment
     ) -> None:
-        """Ends the silence of a frame's sender. Its next silence begins at `last`."""
+        """Ends the silence of the peer that sent a frame. Its next silence begins at `last`."""
         party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
             if t_ns - since[0] >= self._least_ns[party]:
@@ -320,7 +320,7 @@ class Intervals:
         return None if place is None or place[1] is None else place[1].turn.id
 
     def turn_times(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
-        """Ends the open turns, and returns the times of all turns in order.
+        """Ends the open turns. Returns how each turn, and the whole recording, spent its time.
 
         Args:
             end_ns: the end of the recording; for a live recording, the present time.
@@ -333,7 +333,7 @@ class Intervals:
         return sorted(self._finished, key=lambda turn: turn.id), whole
 
     def turns_until(self, end_ns: int) -> list[TurnTime]:
-        """Returns the times of all turns so far. An open turn is measured until `end_ns`."""
+        """Returns how each turn spent its time so far. An open turn is measured until `end_ns`."""
         return [*self._finished, *(turn.until(end_ns) for turn in self.running.values())]
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:
@@ -375,7 +375,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds an interval to a turn, for the time since this method was last used on the turn."""
+        """Adds to a turn the time since the last call for this turn, or since its start."""
         if (since_ns := running.now_ns) < t_ns:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:

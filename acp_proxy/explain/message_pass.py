@@ -230,15 +230,15 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 def opened_before(recording: Recording) -> int:
     """Returns the number of the frame before which updates may be a session's history.
 
-    An imported log may lack a request that loads or resumes a session, but contain the answer. In
-    this case, updates before the answer may be history.
+    An imported log may contain an answer without its request. If the request loaded or resumed a
+    session, updates before the answer may be history.
 
     Args:
         recording: the recording.
 
     Returns:
-        The number of the last such answer in the recording. It is 0 if there is no such answer, or
-        if the log also lacks a prompt but contains the answer to this prompt.
+        The number of the last answer without its request that loaded or resumed a session. It is 0
+        without such an answer, or if the recording also has an answer to a prompt that it lacks.
     """
     if recording.origin is None:
         return 0

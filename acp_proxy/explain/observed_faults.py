@@ -159,21 +159,21 @@ class FaultEffects:
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns, by frame number, the name of the rule that withheld the frame, if any did."""
+        """Returns which of the given frames were withheld, each with the name of the rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}
         return _named(fired_faults.withheld_frames(self.reader, wanted))
 
     def lost_answers(self) -> list[LostAnswer]:
-        """Returns the first answers that did not reach their receivers because of a rule."""
+        """Returns the answers that a rule kept from their receivers; only the first `LISTED`."""
         if not self.any_fired:
             return []
         answers = fired_faults.lost_answers(self.reader, LISTED)
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the first rule of certain kinds that fired before a frame, or None.
+        """Returns the name of the first rule of the given kinds that fired before a frame, or None.
 
         Args:
             actions: the kinds of faults: `ENDING` or `HOLDING`.

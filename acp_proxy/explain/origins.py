@@ -43,11 +43,11 @@ def is_known(recording: Recording, name: str) -> bool:
 
 
 def known_value(recording: Recording, value: Value) -> Value:
-    """Returns an attrs value, with None in each member that the recording lacks.
+    """Returns an attrs object, with None in each field whose facts the recording lacks.
 
     Args:
-        recording: the recording of the value.
-        value: a value of attrs.
+        recording: the recording that the object describes.
+        value: the object.
     """
     if recording.origin is None:
         return value
@@ -56,7 +56,7 @@ def known_value(recording: Recording, value: Value) -> Value:
 
 
 def known_json(recording: Recording, value: Any) -> Any:
-    """Returns a value as plain JSON, with null for each member that the recording lacks.
+    """Returns a value as plain JSON, with null in each member whose facts the recording lacks.
 
     Args:
         recording: the recording of the value.
@@ -69,7 +69,7 @@ def known_json(recording: Recording, value: Any) -> Any:
 
 
 def known_members(recording: Recording, value: Any) -> Any:
-    """Returns plain JSON, or a row, with None for each member that the recording lacks.
+    """Returns plain JSON, or a row, with None in each member whose facts the recording lacks.
 
     Args:
         recording: the recording of the value.

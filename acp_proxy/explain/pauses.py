@@ -1,8 +1,8 @@
 """Finds long pauses of a conversation, and who was waited for in each pause.
 
-A pause is a time between two neighbouring frames or events. A pause of `ALWAYS_NS` is always
-marked; a shorter one is marked if it takes a tenth of the open turn, and at least `LEAST_NS`. Who
-was waited for is determined from stored requests, turns and tool calls.
+A pause is a time between two neighbouring frames or events. A pause of at least `ALWAYS_NS` is
+always marked; a shorter one is marked if it takes at least a tenth of the open turn, and at least
+`LEAST_NS`. Who was waited for is determined from stored requests, turns and tool calls.
 """
 
 from collections.abc import Iterator

@@ -85,7 +85,7 @@ def _entitle(params: dict[str, Any], title: str) -> None:
 
 
 def _decoded(raw: bytes) -> str:
-    """Returns the beginning of a line as text, without a character that was cut."""
+    """Decodes the beginning of a line. A last character that lost some of its bytes is left out."""
     if len(raw) <= _DECODED:
         return raw.decode(errors="replace")
     return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")

@@ -1,8 +1,8 @@
 """Reads the tokens of a recording: of each turn, and of all turns together.
 
-The tokens of a turn are in the answer to its prompt; in v2, in the state that ends the turn. In v1,
-an agent may send running totals of the session instead, and running totals are not added up. Usage
-updates contain the size of the context, and the cost of the session so far.
+The tokens of a turn are in the answer to its prompt; in v2, in the state update that ends the
+turn. In v1, some agents send running totals of the session instead, and running totals are not
+added up. Usage updates contain the size of the context, and the cost of the session so far.
 """
 
 from collections import Counter, defaultdict, deque

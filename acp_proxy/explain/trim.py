@@ -34,7 +34,10 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the missing half of each exchange, since a batch may contain only one half."""
+    """Adds the request or the answer of each exchange if only the other half of it is kept.
+
+    This happens if one half is in a batch, since a batch is kept as a whole.
+    """
     before = -1
     while len(kept) != before:
         before = len(kept)
@@ -72,7 +75,7 @@ class _Trimmer:
         self._follow_forks()
 
     def _follow_forks(self) -> None:
-        """Keeps the opening of each session that was forked into a kept session."""
+        """Keeps the opening of each session that was forked before the last kept turn ended."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
             if exchange.method == FORK and exchange.request_seq < last:

@@ -64,7 +64,7 @@ class Outbox:
 
     @property
     def has_room(self) -> bool:
-        """Whether more bytes may be read for the outlet."""
+        """Whether so few bytes wait for the outlet that the driver should read more."""
         return self.size < WAITING_BYTES
 
     @property

@@ -80,8 +80,8 @@ class Delivery(NamedTuple):
     def schedule(self, at: int, free_at: int) -> list[tuple[int, bytes]]:
         """Returns the due time and the bytes of each piece.
 
-        A piece is due ``after_ns`` after the previous piece, but not before all bytes ahead of it
-        have gone out. Its write then takes ``takes_ns``.
+        The write of a piece starts ``after_ns`` after the previous piece was due, but not before
+        all bytes ahead of it have gone out. The piece is due ``takes_ns`` after this start.
 
         Args:
             at: when the frame was received or released, in monotonic nanoseconds.
@@ -317,10 +317,10 @@ class Fault(ABC):
 
     @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Returns the effects that replace a frame. Without a change, this is `frame.delivery`."""
+        """Returns the effects that replace a frame: `frame.delivery` alone if nothing changes."""
 
     def describe(self) -> str:
-        """Returns `outcome` with the values of the settings."""
+        """Returns `outcome`, in which the value of each setting replaces its name in braces."""
         return self.outcome.format_map(attrs.asdict(self))  # type: ignore[arg-type]
 
 

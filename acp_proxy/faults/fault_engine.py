@@ -109,7 +109,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a later frame for each held delivery. Releases deliveries that waited long enough.
+        """Counts a later frame for each held delivery. Releases those that saw enough later frames.
 
         Args:
             waiting: the deliveries that were held before the later frame.
@@ -122,7 +122,10 @@ class DeliveryQueue:
                 yield from self._release(item, at)
 
     def make_room(self, at: int) -> Iterator[ScheduledWrite]:
-        """Releases the oldest held deliveries until at most `WAITING_BYTES` are held."""
+        """Releases the oldest held deliveries until at most `WAITING_BYTES` are held.
+
+        One delivery stays held, whatever its size.
+        """
         while self.waiting[1:] and sum(len(h.delivery.data) for h in self.waiting) > WAITING_BYTES:
             yield from self._release(self.waiting[0], at)
 
@@ -298,7 +301,7 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, at: int) -> None:
-        """Notes a frame of a direction without faults, such as a request whose reply has faults.
+        """Notes a frame that no rule changes, since rules for later frames can depend on it.
 
         Args:
             direction: the direction of the frame.

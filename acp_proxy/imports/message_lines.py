@@ -240,7 +240,7 @@ def _introduces(value: Any) -> bool:
 def _is_of_acpx(head: bytes) -> bool:
     """Whether an input is a stream of acpx: it begins with a journal entry or with ``initialize``.
 
-    Its messages must have no times and no marks.
+    An input that begins with ``initialize`` must also have messages without times and marks.
     """
     if _JOURNAL.match(head):
         return True

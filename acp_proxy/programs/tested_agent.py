@@ -24,7 +24,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Plays or records a conversation as DIR/plan.json says; exits with 2 after an error."""
     directory = Path(sys.argv[1])
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     if plan["mode"] == "replay":

@@ -69,7 +69,7 @@ _MEMBERS = {
 
 @frozen
 class Vote:
-    """The evidence for the dialect in one message."""
+    """The evidence that one message gives for one or more dialects."""
 
     place: str
     """The kind of message: a method, a kind of update, or the answer to a method."""
@@ -157,7 +157,7 @@ class Evidence:
 
 
 def _mixed(votes: list[Vote], dialect: str) -> list[str]:
-    """Names a few kinds of messages that are not written in the given dialect."""
+    """Returns texts about a few kinds of messages that are not written in the given dialect."""
     others = {v.place: v.dialects[0] for v in votes if v.weight and dialect not in v.dialects}
     return [f"{place} is written as {other}" for place, other in others.items()][:NAMED]
 
@@ -190,7 +190,7 @@ def _vote_of_result(result: dict[str, Any]) -> Vote | None:
 
 
 def _vote_of_answer(message: Message) -> Vote | None:
-    """Returns the evidence for the dialect in the answer to a prompt."""
+    """Returns the evidence that the answer to a prompt gives for dialects, if any."""
     result = _member(message, "result")
     if message.kind is not Kind.RESPONSE or not isinstance(result, dict):
         return None
@@ -201,7 +201,7 @@ def _vote_of_answer(message: Message) -> Vote | None:
 
 
 def _vote_of_frame(message: Message) -> Vote | None:
-    """Returns the evidence for the dialect in a request or a notification."""
+    """Returns the evidence that a request or a notification gives for dialects, if any."""
     method = message.method or ""
     if method == UPDATE:
         return _vote_of_update(message)

@@ -127,10 +127,10 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns how each field of a struct is read, by the field's name.
+    """Returns, for the name of each field of a struct, two values that say how the field is read.
 
     The first value is the struct that an object is read as; None if the field accepts no object.
-    The second value says whether a scalar is read.
+    The second value says whether the field accepts a scalar.
     """
     kinds: dict[str, tuple[type[Struct] | None, bool]] = {}
     for name, declared in kind.__annotations__.items():

@@ -119,7 +119,7 @@ def spans(text: str, places: Places) -> list[Span]:
 
 
 def _collect(text: str, at: int, places: Places, hits: list[Span]) -> int:
-    """Adds the typed values in the JSON value that begins at ``at`` to ``hits``.
+    """Appends to ``hits`` the typed values in the JSON value that begins at ``at``.
 
     Returns:
         The index after the last member of the JSON value.

@@ -163,7 +163,7 @@ class Indexing:
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Whether a request is open, found by indexing the log in memory; None if this fails."""
+        """Indexes the log in memory; returns whether a request is open, or None if this fails."""
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)

@@ -49,7 +49,7 @@ def report_findings(path: Path, deadline: float) -> None:
 
 
 def _check(path: Path, lines: list[str]) -> None:
-    """Adds all lines of the report to a list at once. Adds no line if the check fails."""
+    """Adds all lines of the report to a list at once. Adds no line if the check raises an error."""
     try:
         from acp_proxy.base.wording import visible
         from acp_proxy.check.catalogue import chosen_rules

@@ -51,10 +51,12 @@ _HELD = "held open by a process that has left the agent's group"
 
 
 def supervise(relay: Relay, options: RecordOptions) -> None:
-    """Adopts a relay and ends the process; returns only if the relay already ends the process.
+    """Supervises a relay until it is done, and then ends the process.
+
+    Returns only if a thread of the relay already ends the process.
 
     Args:
-        relay: the relay.
+        relay: the relay, whose threads already run.
         options: the options of the command line.
     """
     if not relay.adopt():
@@ -174,7 +176,8 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
 def look_for_client(relay: Relay) -> tuple[bool, bool]:
     """Returns whether the client has left for good, and whether nobody reads our output to it.
 
-    The client has also left if the process that started us has ended.
+    The client has left for good if nobody reads our output, or if the process that started us has
+    ended.
     """
     is_unread = _has_no_reader(relay.to_client)
     return is_unread or os.getppid() != relay.parent, is_unread
@@ -212,7 +215,8 @@ def _has_no_reader(pump: Pump) -> bool:
 async def end_lingering(relay: Relay) -> None:
     """Ends output that a descendant keeps open after the agent has exited.
 
-    Only the time that a pump waits for its source counts: a slow client gets all output.
+    The time limit runs only while the pumps wait for the descendant's output, and not while they
+    wait for a slow client. So a slow client gets all output.
     """
     await until(relay.agent.exited)
     outputs = (relay.to_client, relay.stderr)
@@ -265,7 +269,10 @@ def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) ->
 
 
 def _unread(pump: Pump) -> int | None:
-    """Returns how many bytes wait for the reader (with overhead in a socket); None if unknown."""
+    """Returns how many written bytes the reader has not read yet; None if unknown.
+
+    For a socket, the number includes the system's overhead.
+    """
     try:
         mode = os.fstat(pump.sink).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -282,9 +289,10 @@ def _s(ns: int) -> str:
 
 
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
-    """Waits until no byte was read for some seconds, not counting waits for a slow reader.
+    """Waits until the pumps have waited for input for some seconds without reading a byte.
 
-    Pumps do not measure how long they wait, so this function checks often.
+    While a pump waits for a slow reader, the seconds do not run; afterwards they start anew. Pumps
+    do not measure how long they wait, so this function checks often.
     """
     while True:
         now, wait = time.monotonic_ns(), _POLL

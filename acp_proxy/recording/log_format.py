@@ -62,9 +62,10 @@ BASE_SIZE = HEADER_SIZE + 8
 
 
 def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
-    """Encodes the fields of a record as ``key=value``, joined by NUL; a list repeats its key.
+    """Encodes the fields of a record as ``key=value``, joined by NUL.
 
-    This preserves file names and arguments, since they may contain any byte except NUL.
+    A list becomes one ``key=value`` for each item, all with the same key. NUL as the separator
+    preserves file names and arguments, since they can contain any byte except NUL.
     """
     parts = []
     for key, value in fields.items():

@@ -283,7 +283,7 @@ class Recording:
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether a request without a recorded answer may have, or may still get, an answer.
+        """Whether it is possible that a request without a recorded answer was or will be answered.
 
         Args:
             live: whether the recorder is running.

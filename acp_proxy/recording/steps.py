@@ -331,10 +331,10 @@ class LaneFinder:
         return self._of_session[session]
 
     def _named(self, names: tuple[str, ...]) -> str | None:
-        """Returns the lane in which the first known name was introduced.
+        """Returns the lane in which one of the given names, the first known one, was introduced.
 
-        If the name was introduced in several lanes, chooses the lane of the most recently active
-        session, or else the latest lane.
+        If the name was introduced in several lanes, returns the lane of the most recently active
+        session if it is one of them, or else the latest of them.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

@@ -113,7 +113,7 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string; None if the string is invalid or may escape a surrogate."""
+    """Returns the text of a string; None if it is invalid or may contain an escaped surrogate."""
     if _SURROGATE.search(raw):
         return None
     try:

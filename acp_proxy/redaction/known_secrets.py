@@ -143,7 +143,10 @@ class SecretValues:
         return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns the possible lengths of a value, longest first, by the index where it starts."""
+        """Returns the indexes where a value may start, each with the value's possible lengths.
+
+        The longest length is first.
+        """
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}

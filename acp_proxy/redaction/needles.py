@@ -1,7 +1,8 @@
 """Finds any of many words (the needles) in a text, in one pass.
 
-Python's own searches for a hundred words take about ten times as long as all work on a frame
-should. An Aho-Corasick automaton reads each byte once for any number of words.
+To search for a hundred words with Python's own functions takes about ten times as long as all work
+on a frame is allowed to take. An Aho-Corasick automaton reads each byte once for any number of
+words.
 """
 
 from collections.abc import Sequence
@@ -139,8 +140,8 @@ class GrowingNeedles:
     def _settle(self) -> None:
         """Makes an automaton of the words added since the latest search, if there are such words.
 
-        Otherwise counts the search. After more searches than there are words, all automata are
-        merged.
+        Otherwise counts the search. If more searches than there are words were counted since the
+        latest word was added, merges all automata.
         """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0

@@ -207,9 +207,9 @@ def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
 
 
 def _endings() -> dict[str, tuple[str, ...]]:
-    """Returns the prefixes of needles by their last three characters.
+    """Returns the prefixes of needles, grouped by their last characters.
 
-    The key of a prefix of two characters is the prefix itself.
+    The key of a group is the last three characters, or the whole prefix if it has two characters.
     """
     exact, folded, _ = _beginnings()
     endings: dict[str, list[str]] = defaultdict(list)
@@ -244,7 +244,11 @@ def _begins_part(text: str, start: int) -> bool:
 
 @cache
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
-    """Returns the prefixes of exact and of other needles, and the length of the longest prefix."""
+    """Returns two sets of prefixes of needles, and the length of the longest prefix.
+
+    The first set belongs to the needles that distinguish upper and lower case, the second set to
+    all other needles.
+    """
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
         if needle.read is not None and needle.word not in COMMANDS:  # commands are not secrets

@@ -156,7 +156,7 @@ class TextStreams:
         return own
 
     def _decided_after(self, stream: StreamEnd) -> int:
-        """Returns how many characters after a text an earlier search has already judged."""
+        """Returns how many characters after the end of a text were judged by an earlier search."""
         latest, size, known = self._decided
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 

@@ -165,7 +165,7 @@ def _command(side: Side) -> str:
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns one side of a comparison. If its time zone is unknown, its start has no time zone."""
+    """Returns a side of a comparison; if ``has_zone`` is False, its start gets no time zone."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
@@ -258,7 +258,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
 
 
 def _steps(ordered: _Steps, changes: Iterable[ShownChange]) -> _Steps:
-    """Returns the differences in the order of time, with the numbers of equal messages between.
+    """Returns the differences in the order of time; between them, how many messages are equal.
 
     Args:
         ordered: the differences and the frames of the equal messages, in the order of time.
@@ -273,7 +273,7 @@ def _steps(ordered: _Steps, changes: Iterable[ShownChange]) -> _Steps:
 
 
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
-    """Returns the frames of one side with their times, and answers with their latencies."""
+    """Returns the frames of one side with their times added; an answer also gets its latency."""
     seqs = [frame.seq for frame in frames if frame is not None]
     times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
     known = reader.recording.known_ns

@@ -230,8 +230,9 @@ class IndexBlocks:
         """Returns a block of the rows that were added since the last block, uncompressed.
 
         Args:
-            cells: the first row of each block with cells of these rows.
-            payloads: the first row and the number of rows of each block with lines of these rows.
+            cells: for each block that contains cells of these rows, its first row.
+            payloads: for each block that contains lines of these rows, its first row and its number
+                of rows.
         """
         columns: list[tuple[str, str, int]] = []
         data = []
@@ -308,7 +309,7 @@ class _PayloadBlocks:
         return _block(f"p{number}", *lines)
 
     def take(self) -> list[tuple[int, int]]:
-        """Returns the first row and the number of rows of each block made since the last call."""
+        """Returns the first row and the number of rows for each block made since the last call."""
         places, self._places = self._places, []
         return places
 
@@ -328,7 +329,9 @@ def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def compressed(*parts: bytes) -> bytes:
-    """Returns the data of a block. The result depends only on the version of zlib.
+    """Returns the content of a block, compressed.
+
+    The result depends only on the content and the version of zlib.
 
     Args:
         *parts: the content of the block.

@@ -47,7 +47,7 @@ class Verdict:
 
     @property
     def is_trouble(self) -> bool:
-        """Whether the finding is an error, or a fault caused it."""
+        """Whether the finding is an error, or was caused by a fault."""
         first = self.finding
         return first is not None and (first.severity is Severity.ERROR or first.by == FAULT)
 
@@ -244,7 +244,7 @@ def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
 
 
 def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
-    """Returns the segments of a bar, one for each part that took time.
+    """Returns the segments of a bar, one for each `Part` whose time is not zero.
 
     Args:
         spent: the time of each part.

@@ -48,7 +48,7 @@ class PageImage:
 
 
 def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]:
-    """Returns the images in some frames, by their data in base64.
+    """Returns the images in some frames; the key of an image is its data in base64.
 
     The images together have at most `MOST_OF_ALL` bytes.
 

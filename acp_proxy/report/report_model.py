@@ -135,7 +135,7 @@ _timed_turns = needs("middle", "durations", unknown=())(turns)
 
 
 def with_clock(recording: Recording) -> Recording:
-    """Returns a recording. If its time zone is unknown, its start in the result has no zone."""
+    """Returns the recording; if its time zone is unknown, the start in the result has no zone."""
     if recording.has_zone:
         return recording
     return evolve(recording, started_at=recording.clock().isoformat())

@@ -256,7 +256,7 @@ class RowReader:
 
 
 def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
-    """Returns the values of `SHARED_COLUMNS`, without the values of the last two columns."""
+    """Returns the values of all columns in `SHARED_COLUMNS` except the last two."""
     method = row["method"]
     is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
     update = line.cells.method if is_update and line.cells.method != UPDATE else None

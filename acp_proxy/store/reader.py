@@ -130,7 +130,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether a request without a recorded answer may have, or may still get, an answer."""
+        """Whether a request without a recorded answer perhaps has, or can still get, an answer."""
         return self.recording.is_open(live=self.live)
 
     @property

@@ -183,7 +183,7 @@ class Rows:
             yield from self.tables[-1 if is_last else 0].pieces(seq)
 
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
-        """Returns for each stream the first frame of a kind, and how many frames have this kind.
+        """Returns, by stream, the first number and the count of the frames of a kind.
 
         Args:
             kind: any kind except ``notification``; fast if frames of this kind are rare.

@@ -135,7 +135,7 @@ class AgentConnection:
 
     @contextlib.contextmanager
     def expected(self, token: str) -> Iterator[trio.MemoryReceiveChannel[Any]]:
-        """Waits for an answer or an update while the context is open.
+        """Accepts an answer or an update by its name, as long as the context is open.
 
         Yields:
             The channel on which the answer or update arrives.
@@ -155,7 +155,7 @@ class AgentConnection:
             self._pending.pop(token, None)
 
     def give(self, token: str | None, thing: Any) -> None:
-        """Passes an answer or update to the code that waits for its name, or else drops it.
+        """Passes an answer or update to the code that awaits it; drops it if no code does.
 
         Args:
             token: the name: for an answer, the id of its request as JSON text.

@@ -104,7 +104,7 @@ class AgentRequests:
         return any(not command.ended.is_set() for command in self._terminals.values())
 
     def cancel(self) -> None:
-        """Withdraws the open, waiting and later questions of the turn, because it was cancelled."""
+        """Withdraws all questions of a cancelled turn: the open, the waiting and the later ones."""
         self.is_cancelled = True
         for scope in self._open_questions:
             scope.cancel()

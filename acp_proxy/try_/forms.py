@@ -27,7 +27,7 @@ def stored(name: str) -> Any:
 
 
 def filled(form: Any, known: Mapping[str, Any]) -> Any:
-    """Returns a copy of a JSON value, with a value in place of each string ``{name}``.
+    """Returns a copy of a JSON value in which known values replace the strings ``{name}``.
 
     Args:
         form: the JSON value with the names.

@@ -213,7 +213,7 @@ class Prober:
         self.results.setdefault(probe.id, result)
 
     def _keep_watched(self, probe: Probe) -> None:
-        """Judges a probe without steps by the lines of all other probes."""
+        """Judges a probe that has no steps, by the lines that all other probes caused."""
         for number, tape in enumerate(self._tapes, 1):
             if offences := tape.offences.get(probe.id):
                 lines = [line for line, _ in offences if line is not None]
@@ -270,7 +270,7 @@ class Prober:
         }  # fmt: skip
 
     def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:
-        """Stores what an answer contains for later probes: session, capabilities and dialect."""
+        """Stores, for later probes, what an answer contains: session, capabilities and dialect."""
         if step.keep and isinstance(member(result, "sessionId"), str):
             self._facts[step.keep] = result
         elif probe.opens and not step.keep and isinstance(result, dict):

@@ -137,7 +137,7 @@ class AddressFile:
         self._replace(self.path, json.dumps(converter.unstructure(address)))
 
     def write_opener(self, url: str) -> Path:
-        """Writes a page that leads to a URL; returns its path.
+        """Writes a page that leads to a URL; returns the path of the page's file.
 
         Args:
             url: the URL; it contains no markup.

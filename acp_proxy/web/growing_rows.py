@@ -90,7 +90,7 @@ class GrowingRows:
     def _place(
         self, place: int, parts: ReportRow, cells: list[int], lines: list[tuple[int, int]]
     ) -> None:
-        """Notes which blocks of cells and lines begin with a row."""
+        """Notes the blocks of cells and the blocks of lines that begin with the given row."""
         seq, length = parts.own[0], parts.own[-1]
         if place % CELL_ROWS == 0:
             self._cells.append(seq)
@@ -146,7 +146,7 @@ class GrowingRows:
         return kept
 
     def continues(self, earlier: "GrowingRows") -> bool:
-        """Continues after the rows of an earlier reading of the recording, if they are unchanged.
+        """Continues where an earlier reading of the recording ended, if its rows are unchanged.
 
         The rows may be in another file now, since a recorder, or a reader after the recorder's end,
         moves rows. A row may have changed because of a later row, for instance if the later row

@@ -47,7 +47,7 @@ _numbers = count(1)
 
 
 class LivePage:
-    """The response of the server to an open page that shows a recording; ends with the page.
+    """The response to an open page that shows a recording; it ends when the page is closed.
 
     Args:
         path: the recording.
@@ -175,7 +175,7 @@ class LivePage:
         return None
 
     async def _begin(self, *, is_first: bool) -> None:
-        """Begins with the first row. If the page already has rows, makes the page forget them."""
+        """Prepares to send all rows from the first one on. The page forgets the rows it has."""
         self._facts = None
         self._read_facts_anew()
         if not is_first:
@@ -262,7 +262,7 @@ class LivePage:
         return bool(self._rows.last > known)
 
     async def _send_news(self) -> None:
-        """Sends the new facts, if there are any and all rows that they are about were sent."""
+        """Sends the new facts, if there are any and the page has all rows that they are about."""
         news = self._news
         if news is None or news.last > self._rows.last:
             return
@@ -302,7 +302,7 @@ class LivePage:
                 await trio.sleep(_POLL_S)
 
     def _is_due(self, took: float, paused_at: float) -> bool:
-        """Whether the facts may be read again: after a pause, and after the latest were sent.
+        """Whether to read the facts again: the pause is over, and the latest facts were sent.
 
         The entries of a later reading only complete the entries that the page has.
         """

@@ -41,7 +41,7 @@ def name_of(path: Path) -> str:
 
 
 def named(directory: Path) -> dict[str, Path]:
-    """Returns the recordings of a window by their names.
+    """Returns the paths of a directory's recordings, by the names of the recordings in URLs.
 
     Args:
         directory: the directory.
@@ -93,7 +93,7 @@ class RecordingsFeed:
     """The latest reading of each recording, by the name of the recording."""
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Yields lines of JSON without end."""
+        """Yields lines of JSON about the recordings, for as long as the caller wants them."""
         is_first = True
         while True:
             names, changed = await trio.to_thread.run_sync(self._changed, abandon_on_cancel=True)

@@ -74,7 +74,7 @@ async def while_open(receive: Receive, work: Callable[[], Awaitable[None]]) -> N
 
 @frozen
 class CommandOutput:
-    """An answer with the output of an ``acp-proxy`` command. The command ends with the answer."""
+    """An answer with the output of an ``acp-proxy`` command. The answer's end ends the command."""
 
     words: Sequence[str]
     """The command and its arguments."""

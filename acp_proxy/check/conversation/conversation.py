@@ -123,8 +123,8 @@ class Peer:
     def capability(self, *path: str) -> Any:
         """Returns the announced value at a path below the capabilities; None if there is no value.
 
-        If a value on the path is not an object, returns this value. If the capabilities are null,
-        returns True.
+        If the path leads into a value that is not an object, returns that value. If the member
+        with the capabilities is null, returns True.
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
@@ -179,11 +179,11 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt names no known session, so that it may be for this session."""
+        """Whether the latest prompt names no known session, and so may have meant `session`."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Excuses one unknown name, since an unreadable message may have introduced it."""
+        """Excuses one later unknown name: an unreadable message has perhaps introduced it."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
@@ -302,7 +302,7 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns a session's newest open turn, leaving out one turn; None if no other is open.
+        """Returns the newest of a session's open turns except a given turn; None if none remains.
 
         Args:
             session: the session.
@@ -329,7 +329,7 @@ class Conversation:
         return [request for request in requests if request is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
-        """Whether an open request with one of these methods opens a session.
+        """Whether an unanswered request with one of these methods is to open a given session.
 
         Args:
             session: the id of the session.

@@ -145,9 +145,10 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Matches an answer with a wrong id to another request.
+    """Finds another request for an answer that has a wrong id, and marks the request as answered.
 
-    The answer had been matched to `exchange`, but now the right answer to `exchange` has come.
+    Until now, the answer was matched to the request of `exchange`. Now the right answer to that
+    request has come.
 
     Args:
         conversation: the conversation.

@@ -1,4 +1,4 @@
-"""Conversations that keep each rule or break it: people read them, and tests check them.
+"""Conversations that obey or break each rule: people read them, and tests check them.
 
 The file of each group of rules consists of sections such as this:
 
@@ -33,7 +33,7 @@ _TITLE = re.compile(r"# (?P<rule>\S+): (?P<kind>legal|broken)")
 
 @frozen
 class Example:
-    """A conversation that keeps a rule, or breaks it."""
+    """A conversation that obeys a rule, or breaks it."""
 
     rule: str
     is_broken: bool

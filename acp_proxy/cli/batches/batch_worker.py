@@ -233,7 +233,7 @@ def _ending(report: VerifyReport) -> str | None:
 
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
-    """Returns the run's first divergence, or else the first difference of the two recordings."""
+    """Returns the first divergence of a run, or else its first difference from the recording."""
     counted = [point for point in report.conversation.divergences if point.rank is not Rank.INFO]
     places: list[tuple[int | None, str]] = [
         *((point.seq, point.summary) for point in counted[:1]),

@@ -93,7 +93,7 @@ def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[
 
 
 def _limits(page: RecordingPage, checked: CheckedRecording) -> None:
-    """Prints which parts of a recording were not checked, or only partly."""
+    """Prints which parts of a recording were not checked, or were checked only in part."""
     texts = [*checked.notes]
     if checked.live:
         texts.append("the recorder still runs: later frames were not checked")

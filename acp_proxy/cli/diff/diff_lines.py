@@ -123,7 +123,7 @@ class DiffLines:
 
 
 def _preview(entry: DiffEntry) -> str:
-    """Returns the preview of a frame, without a word that is also in the frame's title."""
+    """Returns the preview of a frame; drops its first word if the title ends with this word."""
     word = entry.title.rpartition(" ")[2]
     text = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {text}" if text else ""
@@ -138,7 +138,7 @@ def _runs(entry: DiffEntry) -> str:
 
 
 def _lines(value: Any, longest: int) -> list[str]:
-    """Returns a text, or the members of a value, as lines of at most `longest` characters."""
+    """Returns the lines of a text, or of a value's members, each cut to `longest` characters."""
     try:
         lines = [*_members(value)]
     except RecursionError:

@@ -89,7 +89,7 @@ class DiffScreen(DiffReporter):
         self._waiting.clear()
 
     def end(self, diff: Diff) -> None:
-        """Prints the sorted entries, the ending, the latencies and the verdict."""
+        """Prints the entries that are still kept, and the ending, the latencies and the verdict."""
         self._print_waiting()
         if self._most is not None and self._entries > self._most:
             more = counted(self._entries - self._most, "more difference")

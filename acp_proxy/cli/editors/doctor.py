@@ -103,7 +103,7 @@ def _refuse_ignored(value: str) -> None:
 
 
 def masked(examination: Examination) -> Examination:
-    """Masks the secrets of an examination, unless ``--unredacted`` is given."""
+    """Returns an examination with its secrets masked; unchanged if ``--unredacted`` is given."""
     mask = masker()
     results = [
         evolve(

@@ -246,7 +246,7 @@ def _piece(kind: str, token: bytes) -> Piece:
 
 
 def _readable(escape: re.Match[str]) -> str:
-    """Decodes the escape of a letter. Returns any other escape unchanged."""
+    """Decodes the JSON escape of a printable non-ASCII character; keeps any other escape."""
     character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 
@@ -254,8 +254,8 @@ def _readable(escape: re.Match[str]) -> str:
 def unfolded(raw: bytes) -> Iterator[Unfolded]:
     """Yields the plan, the diffs and the long texts of a message as lines. Never raises.
 
-    The output of a terminal is decoded, and a text of one long line is wrapped. Nothing is yielded
-    for a very large message, or for a message that is not an object.
+    The base64 output of a terminal is decoded, and a text of one long line is wrapped. Nothing is
+    yielded for a very large message, or for a message that is not an object.
     """
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     kind, update = kind_and_update(part(message, "params"))

@@ -153,7 +153,7 @@ def log(
 
 
 def _look_for(until: Sequence[str], reader: RecordingReader) -> _Look:
-    """Returns a function that looks whether a condition of ``--until`` is met."""
+    """Returns a function that tests whether a condition of ``--until`` is met."""
     from acp_proxy.check.judgement import LiveWatch  # late: it loads the rules
 
     ends = filter(None, map(_UNTIL.fullmatch, until))
@@ -169,10 +169,10 @@ class _JsonTimeline:
     out: Writer
 
     def print(self, chosen: Filter, lines: int | None, look: _Look | None, *, follow: bool) -> None:
-        """Prints the frames so far. With `follow`, prints all later frames until the recorder ends.
+        """Prints the frames so far. With `follow`, also prints later ones until the recorder ends.
 
-        `look` is called now and then. If it returns a condition and a sentence, the condition is
-        met: prints the sentence and exits.
+        `look` is called now and then. When `look` returns a condition of ``--until`` that is met
+        and a sentence about it, this method prints the sentence and exits.
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)

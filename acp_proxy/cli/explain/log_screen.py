@@ -112,7 +112,7 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Makes a margin with marks for a frame and for the other frame of its exchange.
+        """Adds a margin with marks beside a frame and beside the other frame of its exchange.
 
         Args:
             frame: the number of the frame.
@@ -266,9 +266,9 @@ class TimelineLayout:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Yields the paired frame's number and the latency of a slow answer, or "open".
+        """Yields the paired frame's number and latency if the answer is slow, or "open".
 
-        Other lines get nothing: on a narrow terminal, the preview needs the room.
+        Yields nothing for other lines: on a narrow terminal, the preview needs the room.
         """
         if line.pace or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES.get(line.pace), False

@@ -143,7 +143,8 @@ class _ScreenPrinter(MatchPrinter):
     def _name_of_frame(self, hit: SearchHit) -> str:
         """Returns the label of a match's frame: the tool call, or else the method.
 
-        If the match may be a name, or shows the title of the tool call, returns the method.
+        Also returns the method if the match contains a quote or is a part of the method, or if the
+        match with the text around it is the title of the tool call.
         """
         place, match = hit.place, hit.excerpt.match
         if place.tool_call is None or '"' in match or match in (place.method or ""):

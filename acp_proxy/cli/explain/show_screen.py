@@ -82,7 +82,7 @@ def show_summary(
 def _details(
     page: RecordingPage, summary: Summary, word: str, first: list[Finding], *, has_crashed: bool
 ) -> None:
-    """Prints the course of the conversation, the findings beyond `first`, and the origin."""
+    """Prints the course of the conversation, the findings that are not in `first`, the origin."""
     _course(page, summary)
     if notes := [finding for finding in summary.findings if finding not in first]:
         page.print()

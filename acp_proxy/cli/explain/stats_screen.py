@@ -119,7 +119,7 @@ class StatisticsPage(Page):
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> None:
-        """Prints how the time of the recording divides, and then the time of all turns."""
+        """Prints the times before, in and between turns, and then how the time in turns divides."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             after = whole.between_turns_ns
@@ -281,7 +281,7 @@ def _tokens(turns: Sequence[TurnTime]) -> Iterator[Column]:
 
 
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
-    """Returns the seconds from the prompt to a step, with as many digits as the turn needs."""
+    """Returns the seconds from the prompt to a step, with 6 decimals if the turn took below 1 s."""
     return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
 
 
@@ -304,7 +304,9 @@ def _details(step: WaterfallStep, live: bool, lost: bool) -> str:
 
 
 def show_versions(screen: Screen, rows: Sequence[VersionRow]) -> None:
-    """Prints a row for each version or project; below it, the changes from the previous version.
+    """Prints a row for each version or project.
+
+    Below the row of a version are the changes from the previous version.
 
     Args:
         screen: the screen that the output has to fit.
@@ -329,7 +331,7 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
-    """Yields a column's number for each row, and after each number its change, if there is one."""
+    """Yields the cells of a column: the number of each row, and below it its change, if any."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
         value, change = row.numbers[name], (row.change or {}).get(name)

@@ -47,7 +47,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Names the frame or event that is searched while the returned context is open."""
+        """Notes which frame or event is searched while the returned context is open."""
         self._steps += 1
         self._place = place
         return self

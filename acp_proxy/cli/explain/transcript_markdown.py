@@ -265,7 +265,10 @@ def _choice(choice: EntryChoice) -> str:
 
 
 def choice_state(choice: EntryChoice) -> tuple[str, str]:
-    """Returns a mark and the state. A chosen option or completed step has ``x``, others a blank.
+    """Returns the mark of an option or a step, and its state in words.
+
+    The mark is ``x`` for a chosen option or a completed step, and otherwise a blank. The state is
+    empty if the mark is ``x``, or if the option or step is pending.
 
     Args:
         choice: the option or the step.
@@ -302,12 +305,12 @@ def _mark(entry: TranscriptEntry) -> str:
 
 
 def code(text: str) -> str:
-    """Writes text of a recording so that no part of it becomes markup, even in a table."""
+    """Returns text of a recording as HTML code. No part of it becomes markup, even in a table."""
     return f"<code>{escaped(text)}</code>" if text else ""
 
 
 def code_span(text: str) -> str:
-    """Writes text of a recording as a code span, outside of tables and HTML."""
+    """Returns text of a recording as a code span, for places outside of tables and HTML."""
     text = plain(text)
     if not text.strip():
         return ""
@@ -317,7 +320,7 @@ def code_span(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Writes a sentence of acp-proxy that contains text of a recording."""
+    """Returns a sentence of acp-proxy as Markdown. Text of a recording in it becomes no markup."""
     return _LINKED.sub(r"<code>\g<0></code>", escaped(text))
 
 

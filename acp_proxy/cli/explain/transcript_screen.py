@@ -99,7 +99,7 @@ def show_transcript(
 
 
 def _in_order(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items in order, but a tool call before its terminal or permission request."""
+    """Yields the items in order, but a tool call before a terminal that directly precedes it."""
     pending: list[Item] = []
     for item in items:
         if pending and not _is_part(pending[0], item):
@@ -200,9 +200,10 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry belongs to a call.
+        """Whether an entry belongs to a tool call.
 
-        It is part of the call, or is a request of the agent at a time when only this call ran.
+        An entry belongs to a call if it is a part of the call, or if it is a request that the agent
+        sent while only this call ran.
         """
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
@@ -319,7 +320,7 @@ def _is_of_subagent(entry: Entry) -> bool:
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
-    """Yields the lines of a block, and how many characters of the block are left out."""
+    """Yields the lines of a block. A line in place of a left-out part says how long the part is."""
     text, is_code = block.text, False
     for part in [text.start, text.end] if text.left_out else [text.start]:
         if part is not text.start:

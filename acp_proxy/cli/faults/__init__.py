@@ -1,4 +1,4 @@
-"""``acp-proxy faults``: commands about plans of faults. Each command is imported on call."""
+"""``acp-proxy faults``: commands about plans of faults, each imported only when it is called."""
 
 import click
 

@@ -103,7 +103,7 @@ def _written(setting: Setting) -> str:
 
 
 def _say_wrapped(text: str, head: str) -> None:
-    """Prints a wrapped text to the right of a heading."""
+    """Wraps a text, and prints it to the right of a heading."""
     room = max(20, (terminal_width() or _WIDTH) - len(head))
     for place, line in enumerate(wrap(text, room) or [""]):
         say((head if place == 0 else " " * len(head)) + line)

@@ -151,7 +151,10 @@ def _sweep_many(
 def runs_of(
     recording: Path, plans: Sequence[str], client: str, timeout: float, seed: int
 ) -> Iterator[ClientRun]:
-    """Runs a client without faults, and then once with each plan. Stops if the first run fails.
+    """Runs a client without faults, and then once with each plan.
+
+    Stops after the run without faults if the client did not start its agent, sent nothing, or
+    did not finish.
 
     Args:
         recording: the recording to replay.

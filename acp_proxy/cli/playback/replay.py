@@ -171,7 +171,7 @@ class _Run:
         os.close(sink)
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report of a replay, with the facts about faults added."""
+        """Returns the report of a replay. A run with faults adds the facts about its faults."""
         return report
 
     def leave(self) -> None:

@@ -282,7 +282,7 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether a signal killed the agent. In this case, the recorder ended by the same signal."""
+    """Whether a given signal killed the agent. If so, the recorder ended itself by this signal."""
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False
@@ -328,13 +328,15 @@ def fill(
     are_for_many: bool = False,
     are_listed: bool = True,
 ) -> GivenSecrets:
-    """Fills in the given secrets. Lists on stderr the markers that will be sent unchanged.
+    """Fills the given secrets into the recorded messages, in place of their markers.
+
+    Lists on stderr the markers that will be sent unchanged.
 
     Args:
         script: the recorded messages, whose markers are replaced.
         client: the recorded client, which sends the messages.
         options: ``MARKER=VARIABLE``, as the user gave them.
-        are_for_many: whether options may be about markers of other recordings.
+        are_for_many: whether an option is allowed to name a marker of another recording.
         are_listed: whether to list markers on stderr.
 
     Raises:

@@ -46,7 +46,7 @@ _VERSIONS = ("/result/agentInfo/version", "/result/info/version")
 
 @frozen
 class PlayedRun:
-    """A run of the new agent that has ended."""
+    """An ended run of the new agent."""
 
     engine: Verification
     new: RecordingReader
@@ -297,7 +297,7 @@ def _print_conversation(play_report: PlayReport) -> None:
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
-    """Yields one case for the connection, and one case for each diverged lane."""
+    """Yields a case for the whole, perhaps one for the rules, and one for each diverged session."""
     counted = [
         divergence
         for divergence in report.conversation.divergences

@@ -96,7 +96,7 @@ def lane_cases(
 
 
 def failure_of(divergences: Sequence[Divergence], lines_of: LinesOf) -> Failure | None:
-    """Returns the failure of a case, named after its root cause; None without divergences.
+    """Returns the failure of a case, with its root cause; None if no divergence counts.
 
     Args:
         divergences: the divergences of the case.

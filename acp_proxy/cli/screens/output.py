@@ -50,7 +50,7 @@ def lose_reader() -> None:
     """Discards all further output on stdout, since its reader is gone. The command continues.
 
     Raises:
-        BrokenPipeError: the command may stop, since its exit code is not a verdict.
+        BrokenPipeError: the command need not continue, since its exit code is not a verdict.
     """
     context = click.get_current_context(silent=True)
     if context is None or _VERDICT not in context.meta:
@@ -101,7 +101,7 @@ def say(text: str = "", **style: Any) -> None:
 
 
 def warn(text: str) -> None:
-    """Prints a message on stderr, after the name of the program. An empty text is a blank line.
+    """Prints the program's name and a message on stderr. An empty message prints a blank line.
 
     Secrets in the message are masked. On a terminal, the message is wrapped at spaces, but if
     possible not within backticks.
@@ -125,7 +125,7 @@ def _wrapped(text: str, columns: int) -> str:
 
 
 def show_status(text: str) -> None:
-    """Replaces the status line on stderr, which is a terminal. An empty text removes this line."""
+    """Replaces the status line on stderr, which must be a terminal. An empty text removes it."""
     columns = _columns() - len("acp-proxy: ") - 1
     _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
 
@@ -156,8 +156,8 @@ def say_json(value: Any) -> None:
 class Writer:
     """Writes many lines to stdout, in blocks.
 
-    A terminal gets each line at once. A pipe gets a line at once only after a pause, when its
-    reader may be waiting.
+    A terminal gets each line at once. A pipe gets a line at once only after a pause in the
+    output, since its reader is then perhaps waiting.
     """
 
     _PAUSE_S = 0.05
@@ -165,7 +165,7 @@ class Writer:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, out: BinaryIO | None = None
     ) -> None:
-        """Begins to write.
+        """Prepares to write.
 
         Args:
             clock: a function that returns seconds, from any origin.
@@ -190,14 +190,14 @@ class Writer:
         self.raw(visible_json(data) + b"\n")
 
     def all(self, parts: Iterable[bytes]) -> None:
-        """Writes many bytes for a program, in blocks."""
+        """Writes all parts of an output unchanged, without a flush after each part."""
         try:
             self._out.writelines(parts)
         except BrokenPipeError:
             lose_reader()
 
     def raw(self, data: bytes) -> None:
-        """Writes bytes for a program, unchanged."""
+        """Writes bytes unchanged."""
         now = self._clock()
         try:
             self._out.write(data)

@@ -53,7 +53,10 @@ def _wanted() -> str:
 
 
 def _paged(function: Callable[[], Any]) -> Any:
-    """Calls a function. Its errors are raised after the user has left the pager."""
+    """Calls a function, and shows its output in the pager.
+
+    An error of the function is raised after the user has left the pager.
+    """
     error: BaseException | None = None
     result = None
     with ExitStack() as stack:

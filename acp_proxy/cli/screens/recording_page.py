@@ -117,8 +117,8 @@ def begun(recording: Recording, now: datetime | None) -> str:
 
     Args:
         recording: the recording.
-        now: the present time, to return how long ago it was; None to return the date and the time
-            of day.
+        now: the present time, if the result is to say how long ago the recording began; None if the
+            result is to be the date and the time of day.
     """
     at = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
     if now is not None:  # the date may differ in another time zone

@@ -178,7 +178,7 @@ def aligned(
 
 
 def _lead(widths: Sequence[int]) -> int:
-    """Returns the number of columns before the last cell."""
+    """Returns the width of everything before the last cell, in columns of the terminal."""
     return 2 + sum(wide + 2 for wide in widths)
 
 

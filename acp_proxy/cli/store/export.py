@@ -38,7 +38,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The options that mask more of a copy than is masked by default."""
+    """The options with which more of a copy is masked than without them."""
 
     level: str | None
     paths: tuple[str, ...]

@@ -199,7 +199,7 @@ def _import(file: str, options: _Options) -> None:
 
 
 def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
-    """Returns the format of a log; None if the input can only be a text form."""
+    """Returns the format of a log; None if the input is to be read as a text form."""
     head = opened.head
     if head.startswith(MAGIC) or name == _TEXT:
         return None  # reading a database as text gives a helpful error

@@ -34,7 +34,7 @@ _TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 @frozen
 class Turns:
-    """A range of turns. A range without a first or a last turn has None in its place."""
+    """A range of turns. `first` or `last` is None if the range is open at this end."""
 
     first: int | None = None
     last: int | None = None
@@ -199,7 +199,7 @@ def source_of_test(
 
 
 def name_of_test(name: str) -> str:
-    """Returns a name that is valid for a test, a Python file and a recording."""
+    """Converts a name to one that is valid for a test, a Python file and a recording."""
     word = re.sub(r"[^a-z0-9]+", "_", name.removeprefix("test_").lower()).strip("_")[:60]
     return word.rstrip("_") or "recording"
 

@@ -58,7 +58,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
 
 
 def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
-    """Prints the masked values of a recording. Returns whether the file contains a secret."""
+    """Prints the secrets of a recording, masked. Returns whether the file itself contains any."""
     with open_recording(word, level=Level()) as reader:
         values = list(masked_values(reader))
         path, is_private = reader.path, reader.recording.redaction == "private"

@@ -226,7 +226,7 @@ def write_stderr(text: bytes) -> None:
     """Writes bytes of the agent's stderr to stderr. A line of the recorder becomes a warning.
 
     Args:
-        text: any bytes. The recorder writes whole lines, which begin with its name.
+        text: any bytes. The recorder writes whole lines, which begin with ``acp-proxy:``.
     """
     if line := re.fullmatch(rb"acp-proxy: (.+)\n", text):
         warn(line[1].decode(errors="replace"))

@@ -258,7 +258,7 @@ class ProbeReport:
 
 
 def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[str]) -> ProbeReport:
-    """Returns the report: for each verdict its recording, and the frames that show its reason.
+    """Returns the report: each verdict with the recording and the frames that show its reason.
 
     Args:
         results: the verdicts.
@@ -279,7 +279,7 @@ def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[s
 
 
 def _is_failing(probe: ProbeResult) -> bool:
-    """Whether a probe is broken with the severity ``error``."""
+    """Whether a probe has the verdict ``broken`` and the severity ``error``."""
     return probe.verdict is ProbeVerdict.BROKEN and probe.severity == Severity.ERROR
 
 
@@ -315,7 +315,7 @@ def _evidence(probe: ProbeResult) -> str:
 
 
 def show_probes(report: ProbeReport) -> None:
-    """Prints the broken probes, the worst first. Then prints all other probes."""
+    """Prints the probes with the verdict ``broken``, the worst first, and then all others."""
     page = RecordingPage(stdout_screen())
     broken = [probe for probe in report.probes if probe.verdict is ProbeVerdict.BROKEN]
     broken.sort(key=lambda probe: SEVERITIES.index(Severity(probe.severity)))

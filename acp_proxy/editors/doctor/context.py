@@ -1,4 +1,4 @@
-"""The argument and the results of `doctor`'s checks, and a function that asks for a version.
+"""The input and the results of `doctor`'s checks, and a function that asks for a version.
 
 `docs/json.md` lists the members of the results.
 """
@@ -78,7 +78,7 @@ def ask_version(
 
 
 def _read(fd: int, deadline: float) -> bytes:
-    """Returns the bytes up to the end of the stream, the size limit or the deadline."""
+    """Reads until the stream ends, the size limit is reached or the deadline has passed."""
     text = b""
     while len(text) < _MOST:
         if not select.select([fd], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -80,7 +80,7 @@ class _Entry:
         self._name = f"{client.title} {agent.name!r}"
 
     def results(self) -> Iterator[CheckResult]:
-        """Yields a result for each problem, after an OK result if the agent can be recorded."""
+        """Yields an OK result if acp-proxy is started correctly, then a result for each problem."""
         version, troubles = self._version()
         troubles += [*self._arguments(), *self._variables()]
         if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:
@@ -215,7 +215,7 @@ class _Entry:
             yield self._warning(text, f"add PATH with {directory} to its variables")
 
     def _variables(self) -> Iterator[CheckResult]:
-        """Yields a result for each problematic variable in the settings, without the values."""
+        """Yields a result for each problematic variable in the settings; results show no values."""
         for name, value in self._env.items():
             if not name.startswith(PREFIX) or not value:
                 continue
@@ -245,7 +245,7 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Splits a command into the words of programs such as ``env`` and the words of acp-proxy."""
+    """Splits the start of a command into the words before acp-proxy and the words of acp-proxy."""
     count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
     return [*words[:-count]], [*words[-count:]]
 

@@ -336,7 +336,7 @@ class ActionLog(Listener):
         return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Links an action that has no permission request to permission requests of its turn."""
+        """Notes which permission requests of the turn may concern an action that has none."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
             near = [call.tool_call for call in self._candidates(probe) if share_path(call, probe)]

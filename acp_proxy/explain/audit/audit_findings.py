@@ -102,7 +102,7 @@ def named(actions: Sequence[Action]) -> str:
 def _problems(
     kind: str, actions: Iterable[Action], text_of: Callable[[Action], str]
 ) -> list[AuditFinding]:
-    """Returns findings about actions, at most `LISTED` of them.
+    """Returns one finding for each action with a problem; at most `LISTED` findings.
 
     ``text_of`` returns the text of the finding about an action; empty for no finding.
     """
@@ -127,7 +127,7 @@ def _refusal(asked: AuditedPermission, whose: str = "") -> str:
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the frame which shows that a refused action was done; None if no frame shows this."""
+    """Returns the number of the frame which shows that a refused action was done, or None."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None
@@ -335,7 +335,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """Returns an action's first frame as text, with "claimed" if only the agent reports it."""
+    """Returns the number of an action's first frame, and "claimed" if only the agent reports it."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 
@@ -353,7 +353,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Returns the start of a sentence about an action: who did it, or who announced it."""
+    """Returns the first words of a sentence about an action: who did it, or who announced it."""
     _, _, past, plainly = _WORDS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED

@@ -160,7 +160,7 @@ def read_exit(said: Statement, result: Value) -> None:
 
     Args:
         said: the statement. It is changed.
-        result: an object that may contain an exit code or a signal under any name.
+        result: an object that may contain an exit code or a signal; the name differs by dialect.
     """
     for name in ("exitCode", "exit_code"):
         code = result.get(name)
@@ -244,7 +244,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
-    """Adds the arguments of a tool to a statement, under all the names that agents use."""
+    """Adds the facts in a tool's arguments, which each agent names differently, to a statement."""
     if not isinstance(given, dict):
         return
     said.command = command_of(given) or said.command

@@ -48,7 +48,7 @@ def is_base64(text: str) -> bool:
 
 
 def media(value: dict[str, Any]) -> str:
-    """Describes an object with a media type and data; empty if it has neither."""
+    """Describes an object that has a media type and data; empty if it lacks one of the two."""
     data = value.get("data", value.get("blob"))
     if not isinstance(data, str):
         return ""
@@ -152,7 +152,7 @@ def number(value: Value, key: str) -> int | None:
 
 
 def joined(*pieces: str, by: str = " ") -> str:
-    """Joins the texts that are not empty.
+    """Joins texts, and leaves out the empty ones.
 
     Args:
         pieces: texts; some may be empty.
@@ -162,7 +162,7 @@ def joined(*pieces: str, by: str = " ") -> str:
 
 
 def bracketed(*pieces: str) -> str:
-    """Joins the texts that are not empty with commas, in brackets; empty if all are empty."""
+    """Joins texts with commas, in brackets, and leaves out empty ones; empty if all are empty."""
     inner = joined(*pieces, by=", ")
     return f"[{inner}]" if inner else ""
 
@@ -178,7 +178,7 @@ def phrase(form: str, text: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """Joins the first names with commas, and adds how many names are left out.
+    """Joins at most ``most`` names with commas, and adds how many more names there are.
 
     Args:
         names: the names. Empty names are left out.

@@ -43,7 +43,7 @@ _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
 
 
 def escaped(text: str, most: int = LONGEST) -> str:
-    """Returns a text on one line, cut, and without characters that have a meaning for Mermaid.
+    """Returns a text, cut and on one line, with entities for the characters special to Mermaid.
 
     Args:
         text: any text.

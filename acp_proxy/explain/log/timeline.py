@@ -95,7 +95,7 @@ def frame_line(
 
 
 def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
-    """Returns the text that `frame_line` returns for a chunk, without parsing the line again.
+    """Returns the text of the line that `frame_line` makes for a chunk, without parsing the frame.
 
     Args:
         frame: a row of `frames`.
@@ -181,7 +181,10 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Returns how late an answer came; empty if a turn, a person or a program was waited for."""
+    """Returns how late an answer came, or whether it never came; empty if it was in time.
+
+    An answer that ends a turn, or that needs a person or a program, is never late.
+    """
     if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":

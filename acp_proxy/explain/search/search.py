@@ -83,7 +83,7 @@ class Searcher:
         return self._complete()
 
     def finish(self) -> list[SearchHit]:
-        """Searches the messages that have not ended. After this, nothing may be fed."""
+        """Searches the messages that have not ended. After this call, the caller feeds nothing."""
         for hit in self._streams.finish():
             self._add(hit)
         return self._complete()
@@ -108,9 +108,10 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the first hits, as far as no hit found later can precede them.
+        """Removes and returns the waiting hits that no hit found later can precede.
 
-        If more than `REMEMBERED` hits wait, the first of them are returned in any case.
+        If more than `REMEMBERED` hits wait, the earliest hits are returned in any case, until only
+        `REMEMBERED` hits are left.
         """
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0

@@ -84,7 +84,7 @@ class Pattern:
         return needle in raw.lower() and not self._needs_more_than_ascii
 
     def is_in(self, text: str) -> bool:
-        """Whether a text matches the pattern."""
+        """Whether a text contains a match of the pattern."""
         if self._ignore_case and text.isascii():
             if self._needle is not None:
                 return not self._needs_more_than_ascii and self._needle in text.lower().encode()
@@ -162,7 +162,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether ignoring case does not change what a pattern matches in lower-case ASCII text."""
+    """Whether case makes no difference to the matches of a pattern in lower-case ASCII text."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

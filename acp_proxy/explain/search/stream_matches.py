@@ -78,7 +78,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
 
 
 class _Text:
-    """A text that grows piece by piece. `look` discards the part that can no longer match."""
+    """A text that grows piece by piece. `look` discards the text that no later match can need."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.size = 0
@@ -119,7 +119,7 @@ class _Text:
     def look(self, *, is_whole: bool) -> list[SearchHit]:
         """Returns the matches that later text cannot change, at most one for each frame.
 
-        The text before these matches is discarded.
+        Text that no later match can need is discarded.
 
         Args:
             is_whole: whether the text is complete.
@@ -229,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session: with ``everything``, all; otherwise those without id."""
+        """Ends all messages of a session if ``everything``; otherwise, only messages without id."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 

@@ -111,7 +111,7 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for the agent's end; for nobody, returns None and the reason."""
+    """Returns who is to blame for the agent's end or None, and the reason if nobody is to blame."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
@@ -161,7 +161,8 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
     """Returns the last signal that may have ended the agent, or None.
 
-    This is a signal to stop, SIGKILL, or the signal with which the agent exited.
+    A signal may have ended the agent if it is a signal to stop, SIGKILL, or the signal with which
+    the agent exited.
     """
     for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")

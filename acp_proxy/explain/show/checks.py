@@ -179,7 +179,10 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds long silences that no other check reports. A silent tool call does not count."""
+    """Finds long silences that no other check reports.
+
+    A silence of the agent is left out if a tool call was running when the silence began.
+    """
     if context.messages is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
@@ -205,7 +208,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that continued long after a cancel.
+    """Finds turns that continued for a long time after a cancel.
 
     A turn is left out if the client sent another frame in the turn's last 30 seconds.
     """
@@ -252,7 +255,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds a silence of minutes that ended with a cancel, if only the agent had to act in it."""
+    """Finds a silence of minutes before a cancel, during which nobody but the agent had to act."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)
@@ -360,7 +363,7 @@ _WITHOUT = (prompts_of_the_draft, errors_without_requests)
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs all checks whose facts the recording has. Returns the findings in order."""
+    """Runs all checks that suit the facts in the recording. Returns the findings in order."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

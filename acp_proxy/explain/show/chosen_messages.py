@@ -50,7 +50,7 @@ class StoredMessage(NamedTuple):
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
-        """Returns a member of the message, such as the params; empty without such an object."""
+        """Returns a member that is an object, such as the params; empty without such a member."""
         return part(self.message, name)
 
 
@@ -107,7 +107,7 @@ class BatchMessages:
         """The numbers of the frames that are batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
-        """Returns the messages about tool calls with an id, in a range of frames.
+        """Returns the messages, within a range of frames, about the tool calls with a given id.
 
         Args:
             key: the session and the id of the tool calls.

@@ -175,7 +175,7 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns the lines that are not messages: by direction, the first of these lines and a count.
+    """Returns, for each direction, the first invalid line and the number of invalid lines.
 
     Args:
         reader: the recording.

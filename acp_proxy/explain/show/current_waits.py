@@ -60,7 +60,7 @@ class LiveWait:
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
-    """Returns the waits of a running conversation, except waits that are problems."""
+    """Returns the waits of a running conversation, except the waits that are hangs."""
     hanging = hangs(context)
     waits = [wait for wait in _waits(context) if wait.request.seq not in hanging]
     messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))

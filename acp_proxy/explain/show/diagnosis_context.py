@@ -147,7 +147,7 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The name of the fault rule that prevented all later answers, or None."""
+        """The name of the first fault rule after which no answer could come, or None."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
@@ -206,7 +206,9 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq]).get(seq, self.end_ns or 0)
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the agent's last frame in a turn before a frame or event, or None.
+        """Returns the last frame that the agent sent in a turn; None without a frame.
+
+        Only frames before a given frame or event count.
 
         Args:
             turn: the turn.
@@ -231,7 +233,7 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the frames of the cancels that the agent ignored in a turn.
+        """Returns the numbers of the frames with the cancels that the agent ignored in a turn.
 
         Args:
             turn: the turn that was cancelled.
@@ -280,9 +282,10 @@ class DiagnosisContext:
         return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
-        """Whether the agent stopped in a turn after its permission request was answered.
+        """Whether the agent fell silent in a turn once its permission request was answered.
 
-        If so, it sent nothing after the answer, and none of its tool calls is in progress.
+        This is the case if the agent sent nothing after the answer, and no tool call of the turn is
+        in progress.
 
         Args:
             turn: the turn.

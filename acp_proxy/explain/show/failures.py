@@ -186,7 +186,8 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
     """Whether an empty turn without a sign of a failure is reported.
 
-    A turn is not reported if it was too short for a model, or if the agent sent a request in it.
+    An empty turn of an imported recording is always reported. Any other turn is not reported if it
+    was too short for the answer of a model, or if the agent sent a request in it.
     """
     if context.recording.origin is not None:
         return True

@@ -61,7 +61,7 @@ class CallLog:
         self._last.pop(key, None)
 
     def add(self, key: CallKey, seq: int, raw: bytes, status: str | None) -> None:
-        """Adds an update of a tool call. Values that the update lacks do not change.
+        """Adds an update of a tool call. Members of the call that the update lacks do not change.
 
         Args:
             key: the session and the id of the call.

@@ -262,7 +262,10 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns the number of findings of each rule. Unlisted unanswered requests count, too."""
+    """Returns the number of findings of each rule.
+
+    Unanswered requests count even if they are not listed.
+    """
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

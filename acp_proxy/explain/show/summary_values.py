@@ -213,7 +213,7 @@ class OpenRequest:
 
 @frozen
 class CurrentWait:
-    """An open request or turn of a running conversation. It is not a problem."""
+    """A request or turn that is open in a running conversation, and is not a hang."""
 
     seq: int
     """The number of the frame with the request, or with the turn's prompt."""

@@ -1,7 +1,7 @@
 """Measures a recording: the traffic, the speed of answers, and the time spent in turns.
 
-Traffic is counted without the bytes of frames. Bytes are read only for prompts, first chunks, the
-heaviest tool calls, and the waterfall of a turn.
+Traffic is counted from the stored sizes of frames. The lines of frames are read only for prompts,
+first chunks, the heaviest tool calls, and the waterfall of a turn.
 """
 
 import time
@@ -71,7 +71,7 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Divides the time of each turn into parts. Also finds first chunks and reused ids of calls.
+    """Divides the time of each turn into parts. Also finds first chunks, and ids that calls share.
 
     Args:
         reader: the recording.

@@ -89,12 +89,15 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """Returns an activity with half as many parts, each the sum of two neighbouring parts."""
+    """Returns an activity in half as many parts. Each count is the sum of two adjacent counts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
 def sparkline(activity: Sequence[int]) -> str:
-    """Returns a bar for each part of the activity, relative to the busiest part; a blank for 0."""
+    """Returns one bar for each part of the activity; a blank for a part without frames.
+
+    The height of a bar is relative to the busiest part.
+    """
     most = max(activity, default=0) or 1
     return "".join(" ▁▂▃▄▅▆▇█"[-(-count * 8 // most)] for count in activity)
 
@@ -142,7 +145,7 @@ class Traffic:
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
-        """Counts a frame. The bytes of the frame are not needed."""
+        """Counts a frame and its size. The line of the frame is not needed."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._passing.get((stream, kind, method))
         if count is None:
@@ -211,7 +214,7 @@ class Traffic:
         return len(self._calls)
 
     def _locate(self, t_ns: int) -> None:
-        """Finds the part of the recording's time in which a moment lies, with its start and end."""
+        """Finds the part of the recording's time that contains a moment, and the part's limits."""
         self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
         self._from = -(-self._bucket * self._span // BUCKETS)
         self._to = -(-(self._bucket + 1) * self._span // BUCKETS)

@@ -268,7 +268,7 @@ class _Waterfall:
 
     @property
     def _shortest_ns(self) -> int:
-        """The shortest length of a silence that is a step."""
+        """The length of the shortest silence that is shown as a step, in nanoseconds."""
         return min(_LONG_NS, max(1, self._duration_ns // _SHORTEST))
 
     def _add_request(
@@ -313,7 +313,7 @@ class _Waterfall:
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
-        """Ends the latest tool call with an id. The next message with this id begins a new call."""
+        """Ends the latest call with a given id. The next message with this id begins a new call."""
         if name in self._calls:
             self._end_call(name)
             self._unfinished.discard(name)

@@ -59,7 +59,7 @@ class TextCollector:
 
     @property
     def text(self) -> CutText:
-        """The text so far. A text that is too long is cut."""
+        """The text so far. Of a text that is too long, the middle is left out."""
         start = "".join(self._start)
         if self._most is None or self.characters <= self._most:
             start = mended(start)
@@ -70,7 +70,7 @@ class TextCollector:
 
 
 def cut_text(text: str, most: int | None) -> CutText:
-    """Returns a text; a text that is too long is cut.
+    """Returns a text. Of a text that is too long, the middle is left out.
 
     Args:
         text: the text.
@@ -105,7 +105,7 @@ def json_block(value: Any, most: int | None, label: str) -> TextBlock:
 
 
 def value_block(value: Any, most: int | None, label: str) -> TextBlock:
-    """Returns a block with a text. A value that is not a text is written as JSON.
+    """Returns a block with a JSON value: a text as it is, and any other value as indented JSON.
 
     Args:
         value: a JSON value.

@@ -113,7 +113,10 @@ class TranscriptEntry:
 
 @frozen
 class TranscriptSection:
-    """A turn, a history, or another part outside of turns. The section's entries come after it."""
+    """A turn, or a part of the recording outside of turns, such as a history.
+
+    In a transcript, the entries of a section follow the section.
+    """
 
     turn: int | None
     session: str | None

@@ -147,7 +147,10 @@ class LiveEntries:
             yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
-        """Adds a request and its answer. Yields the terminal's entry if they release a terminal."""
+        """Adds a request about a terminal, and its answer.
+
+        Yields the entry of the terminal if the request releases the terminal.
+        """
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
         terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))

@@ -34,8 +34,8 @@ class Sections:
     Section 0 contains the frames before the first turn. Each turn is a section, and is followed by
     a section with frames outside of turns.
 
-    A row of a later section is remembered, usually by its number, and is read again with its
-    section.
+    A row that is read before its own section begins is remembered, usually by its number alone. It
+    is read again when its section is read.
 
     Args:
         reader: the recording.
@@ -108,7 +108,7 @@ class Sections:
                 yield from (item for item in group if not isinstance(item, int))
 
     def _number(self, row: Row) -> int:
-        """Returns the number of a row's section; -1 for a message outside of its turn."""
+        """Returns the number of a row's section; -1 for a message before or after its own turn."""
         seq, turn = row["seq"], row.get("turn")
         if turn is not None:
             place = self._places.get(turn, -1)

@@ -194,7 +194,7 @@ class TranscriptReader:
             yield entry
 
     def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
-        """Returns the key and the text of a chunk or of a line of stderr, or None."""
+        """Returns the key and the text of a chunk or a line of stderr; None for any other row."""
         kind, hidden = row["kind"] if "raw" in row else "", False
         if kind == "stderr":
             return (row["session"], STDERR, "", False), _decoded(row)
@@ -301,7 +301,7 @@ class TranscriptReader:
         yield entry
 
     def _terminal(self, row: Row, terminal: str) -> Iterator[TranscriptEntry]:
-        """Yields the entry of a terminal at the first frame about it."""
+        """Yields the entry of a terminal if the row is the first row about this terminal."""
         key = (row["session"], terminal)
         is_new = row["method"] == "terminal/create" and row["kind"] == "request"
         if key in self._terminals and not is_new:

@@ -40,7 +40,10 @@ _LOOK_S = 0.02
 
 
 class RecorderProcess:
-    """A recorder and its agent. While they end, the agent may be silent for `grace` seconds.
+    """A recorder process and the agent that it started.
+
+    After the conversation, the agent's output is read until the agent has been silent for
+    `grace` seconds.
 
     Attributes:
         signum: the signal that stopped this process, or None.

@@ -119,7 +119,7 @@ class ReplayFaults:
                     await self._changed[outlet].wait()
 
     def _end(self, direction: Direction) -> None:
-        """Ends a direction; its last line may have no newline."""
+        """Ends a direction; before the end, a last line without a newline goes to the engine."""
         if (rest := self._cutters[direction].finish()) is not None:
             self._add(self._engine.receive(direction, rest.raw, rest.newline, self._clock()))
         self._add(self._engine.end(direction, self._clock()))

@@ -273,7 +273,7 @@ class Verifier:
 
     @property
     def _stalls_at(self) -> float:
-        """Returns when the write counts as stalled, if the agent is inactive until then."""
+        """The time when the write counts as stalled if the agent is inactive until then."""
         limit = self._engine.stall_ns
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 

@@ -251,7 +251,7 @@ class ClientMessages:
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Answers a piece of output with a recorded answer to a piece, or else a default answer."""
+        """Returns an answer to a piece of output: a recorded answer to any piece, or a default."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:

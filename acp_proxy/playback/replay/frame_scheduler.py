@@ -227,7 +227,7 @@ class FrameScheduler:
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
-        """Whether later frames go out without waiting for a message of the client."""
+        """Whether later frames need not wait for the given message of the client."""
         if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)

@@ -125,12 +125,15 @@ class MessageMatcher:
         return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
-        """Returns the latest matched messages, oldest first; a live message may repeat them."""
+        """Returns the recorded messages that were matched last, oldest first.
+
+        Only the lanes that the live message could belong to are searched.
+        """
         played = (step for lane in self._lanes(live) for step in [*lane.played][-CANDIDATES:])
         return sorted(played, key=lambda step: step.key)
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
-        """Finds a lane that may be exchanged for a message's lane and that expects the message."""
+        """Finds a lane that expects a message and can be swapped with the message's own lane."""
         if lane.name != self._state.bindings.recorded_session(live.message.session):
             return None  # a session without its own lane
         if lane.name is None or lane.abandoned or lane.messages == 0:
@@ -156,9 +159,10 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps with a message's kind and method.
+    """Yields the steps that have the kind and the method of a live message.
 
-    Each of these steps names a session if the message does; otherwise none does.
+    If the message names a session, only steps that name any session are yielded. Otherwise, only
+    steps that name no session are yielded.
     """
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None

@@ -127,10 +127,11 @@ class Candidate:
         return names
 
     def _may_be_renamed(self, own: str, new: str) -> bool:
-        """Whether a session's id may be replaced by a new id that is not used yet.
+        """Whether a session's own id may be replaced by a new id.
 
-        The client must not have chosen the id. The client chooses the id when it opens a recorded
-        session, but not the id of a forked copy.
+        The new id must not be the id of a recorded session, and the client must not have chosen the
+        session's own id. The client chooses the id when it opens a recorded session, but not the id
+        of a forked copy.
         """
         state = self.replay.state
         lane = state.schedule.lanes.get(state.bindings.recorded_session(own))

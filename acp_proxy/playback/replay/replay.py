@@ -59,7 +59,10 @@ class Replay:
 
     @property
     def is_played_out(self) -> bool:
-        """Whether all recorded frames went out, and all messages came except optional messages."""
+        """Whether all frames went out and all messages came.
+
+        Missing optional messages and their unsent answers do not count.
+        """
         is_awaited = any(lane.first_missing for lane in self._schedule.lanes.values())
         is_sent = self.unplayed == self._scheduler.left_out
         return self._schedule.is_whole and is_sent and not is_awaited
@@ -237,12 +240,12 @@ class Progress:
 
     @property
     def settles_at(self) -> int:
-        """When a message that has not come counts as missing, and no longer as reordered."""
+        """The time from which a message that has not come counts as missing, not as reordered."""
         return (self._input_at or 0) + SETTLE_NS
 
     @property
     def stalls_at(self) -> int | None:
-        """When the replay stalls if it makes no progress until then; None for never."""
+        """The time when the replay stalls if it makes no progress until then; None for never."""
         return None if self._stall_ns is None else self.moved_at + self._stall_ns
 
 

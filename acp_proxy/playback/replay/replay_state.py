@@ -42,7 +42,7 @@ class ClientMessage:
         return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
 
     def hide(self, seq: int, result: Comparison) -> None:
-        """Notes the texts that must not be shown beside a recorded message.
+        """Notes which texts of this message must not be shown beside a recorded message.
 
         Args:
             seq: the number of the recorded message.
@@ -52,9 +52,12 @@ class ClientMessage:
             self._hidden[seq] = result.hidden
 
     def hidden_beside(self, seqs: Iterable[int | None]) -> list[tuple[str, ...]]:
-        """Returns the paths of texts that must not be shown beside some recorded messages.
+        """Returns which texts of this message must not be shown beside the given messages.
 
-        The messages are given by their numbers.
+        The texts are given by their paths.
+
+        Args:
+            seqs: the numbers of the recorded messages; None is ignored.
         """
         return [place for seq in seqs if seq in self._hidden for place in self._hidden[seq]]
 

@@ -18,7 +18,10 @@ from acp_proxy.recording.steps import LaneFinder, Script, Step
 
 @define
 class Exemptions:
-    """The client's messages that frames no longer wait for. Exchanges identify requests."""
+    """The client's messages that frames no longer wait for.
+
+    A request is identified by its exchange.
+    """
 
     optional: dict[int, Key] = field(factory=dict)
     """Optional requests and their keys; an optional request that comes late is still answered."""
@@ -120,7 +123,7 @@ class ReplaySchedule:
 
     @property
     def played(self) -> Iterator[Step]:
-        """Yields the latest client messages that came."""
+        """Yields the recorded messages that were matched last, lane by lane."""
         return (step for lane in self.lanes.values() for step in lane.played)
 
     def lane_of(self, session: str | None) -> Lane:

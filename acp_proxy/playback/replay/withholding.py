@@ -126,7 +126,11 @@ class Withholding:
 
     @property
     def outside(self) -> list[int]:
-        """Frames withheld for acting outside the client's directories; empty for an inert agent."""
+        """The numbers of the frames withheld for acting outside the client's directories.
+
+        Frames that were withheld in part are included. Empty for an inert agent, which has
+        frames withheld for other reasons.
+        """
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:
@@ -270,10 +274,12 @@ def _unescaped(raw: bytes) -> bytes:
 
 
 def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
-    """Returns the values under some names in a message's params; None if readers may disagree.
+    """Returns the values that a message's params have under the given names.
 
-    Of two members with the same name, some readers use the first, and others the last. Some readers
-    ignore case.
+    The case of a name and its underscores do not matter. The items of a list count as values.
+
+    Returns None if the message does not have exactly one ``params``, or if ``params`` is not an
+    object. Of two members with the same name, some readers use the first, and others the last.
     """
     all_params = [value for name, value in _members(raw) or () if name == "params"]
     params = all_params[0] if len(all_params) == 1 else None

@@ -106,7 +106,10 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Returns the recorded values, except message ids, that differ from their live values."""
+        """Returns the live values that differ from the recorded values, by recorded value.
+
+        Message ids are left out.
+        """
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 
@@ -134,7 +137,7 @@ class Bindings:
         return recorded if table is None else table.get(recorded, recorded)
 
     def moved(self, text: str) -> str:
-        """Returns the live value of a string that may be a path anywhere in a message.
+        """Returns the live value of a string in a message; the string could be a path.
 
         A string changes only if it is a directory of the client, or a path or ``file://`` URI below
         it. Relative directories are ignored, since they may be plain words.

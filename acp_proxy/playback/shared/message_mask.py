@@ -239,7 +239,7 @@ class MessageMask:
         return self._made is None and not self._unread and not self._may_hold(data)
 
     def _may_hold(self, data: bytes) -> bool:
-        """Whether some bytes may contain a secret."""
+        """Whether the given bytes could contain a secret."""
         if self._is_thorough:
             return True
         words = of_all_words()

@@ -33,7 +33,7 @@ class Pacing:
         return self.factor == 0
 
     def due(self, since_live: int, since_recorded: int, recorded: int) -> int:
-        """Returns when a frame may go out.
+        """Returns the earliest time when a frame may go out, in nanoseconds of the live clock.
 
         Args:
             since_live: when the awaited message or frame passed, in nanoseconds of the live clock.

@@ -58,7 +58,7 @@ class SecretPairs:
     _recorded: dict[str, str] = field(factory=dict)
 
     def contradicts(self, pair: SecretPair, others: list[SecretPair]) -> bool:
-        """Whether either secret of a pair is already in another pair.
+        """Whether either secret of a pair is already paired with a different secret.
 
         Args:
             pair: the pair.

@@ -98,7 +98,7 @@ class AgentMessages:
         yield from self._requests.release()
 
     def _end_prompt(self, request: SentRequest) -> None:
-        """Stops waiting for the requests of a turn that has ended with the answer to its prompt."""
+        """Counts an answered prompt. In v1 the turn ends, so its requests are no longer awaited."""
         self.turns += 1
         lane, exchange = request.lane, request.step.exchange or 0
         if self._state.recording.is_v2:

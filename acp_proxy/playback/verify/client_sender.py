@@ -56,7 +56,7 @@ class SendConditions:
         return min((frame for frame in ready if self._due(frame) <= self._state.now), default=None)
 
     def next_moment(self) -> int | None:
-        """Returns when the next frame may be sent if nothing comes until then."""
+        """Returns the time when the next frame may be sent if nothing comes until then."""
         self._state.answers.release_patient()
         moments = [*self._state.answers.moments()]
         for lane in self._active_lanes():
@@ -85,7 +85,11 @@ class SendConditions:
         return frame.before.is_turn_open and not frame.lane.turns.is_open
 
     def _active_lanes(self) -> list[ClientLane]:
-        """Returns the lanes with a frame that waits for something other than an answer."""
+        """Returns the lanes that might have a frame to send now.
+
+        In every other lane, the next frame still requires an answer of the agent, and the agent
+        has made no request that the client could answer.
+        """
         # This runs for all lanes after each event, so it reads attributes and makes no calls.
         pending = self._state.pending.first_seq or inf
         self._active |= self._state.answers.take_asked()
@@ -155,7 +159,7 @@ class SendConditions:
         return frame.lane.progress.mark >= before.mark
 
     def _due(self, frame: ClientFrame) -> int:
-        """Returns when a frame that waits only for pacing is due."""
+        """Returns the time when a frame that waits only for pacing is due."""
         if frame.ready_at is None:
             frame.ready_at = self._state.now
         pacing = self._state.options.pacing

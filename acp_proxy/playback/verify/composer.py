@@ -98,8 +98,8 @@ def cancellation(request: Any) -> dict[str, Any]:
 def denial(request: Any) -> dict[str, Any]:
     """Returns the result that denies permission.
 
-    The result selects an option that rejects; without this option, the result is ``cancelled``. In
-    the 1.0 draft the result has ``granted`` false.
+    The result selects an option that rejects. If the request offers no such option, the result is
+    ``cancelled``. In the 1.0 draft the result has ``granted`` false.
     """
     option = rejecting_option(request)
     if option is None or is_draft(request):

@@ -246,12 +246,16 @@ class ClientLane:
 
     @property
     def is_done(self) -> bool:
-        """Whether the turns have ended, and all frames are sent except answers to the agent."""
+        """Whether the turns have ended, and at most answers to the agent are still to be sent."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property
     def is_complete(self) -> bool:
-        """Whether the lane is abandoned, or at least as much came at its end as was recorded."""
+        """Whether nothing more is expected of the agent at the lane's end.
+
+        The agent must have sent all awaited requests, and at least the recorded amount of output
+        and of state updates. An abandoned lane is always complete.
+        """
         if self.is_abandoned:
             return True
         if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:

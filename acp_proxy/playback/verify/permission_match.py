@@ -110,7 +110,7 @@ class PermissionMatch:
 
 @frozen
 class _RecordedScope:
-    """The scopes of a recorded request: when it came, and when it was answered."""
+    """The scopes that a recorded request had when it came and when it was answered."""
 
     texts: list[Any] = field(factory=lambda: [""])
     """The whole title, and other texts, see `texts_of`."""

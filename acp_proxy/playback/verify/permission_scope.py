@@ -127,7 +127,7 @@ def title_of(request: Any, announced: Mapping[str, Any]) -> str:
 
 
 def texts_of(request: Any, announced: Mapping[str, Any]) -> list[Any]:
-    """Returns the texts of a request that a person sees beside its scope; the first is its title.
+    """Returns the texts that explain a request to a person; the title is first.
 
     Args:
         request: the request, decoded.
@@ -141,7 +141,7 @@ def texts_of(request: Any, announced: Mapping[str, Any]) -> list[Any]:
 
 
 def moved(value: Any, bindings: Bindings) -> Any:
-    """Returns a recorded value with the live directories in its texts.
+    """Returns a recorded value in whose texts live directories replace recorded directories.
 
     Args:
         value: the value, decoded.
@@ -154,7 +154,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields the differences; to each rewritten value, adds the value that was recorded.
+    """Yields the differences; to a difference of a rewritten value, adds the original value.
 
     Args:
         result: the differences from a value that was rewritten for this run.
@@ -182,7 +182,7 @@ def _shown_at(value: Any, pointer: str) -> str | None:
 def _differences(
     comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
 ) -> tuple[Difference, ...]:
-    """Returns all differences, even between values that elsewhere a client may choose freely."""
+    """Returns all differences, even at places where other comparisons allow any value."""
     compared = comparer.params(PERMISSION, recorded, live, places)
     chosen = (
         Difference(f"/params ({place.value})", shown(old), shown(new))
@@ -207,7 +207,7 @@ def _scope(params: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, An
 
 
 def _counting(value: dict[str, Any]) -> dict[str, Any]:
-    """Returns the members to compare; empty members count as missing."""
+    """Returns the members of an object that are compared; empty members count as missing."""
     return {name: inner for name, inner in _stripped(value) if inner not in _NOTHING}
 
 

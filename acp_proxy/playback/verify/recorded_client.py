@@ -51,7 +51,10 @@ class RecordedReply:
 
 @define
 class _LaneReader:
-    """A lane during reading, with counts since the last request, answer or end of a turn."""
+    """Builds one lane while the recording is read.
+
+    Some counts begin again at each request, answer or end of a turn.
+    """
 
     lane: ClientLane
     frames: list[ClientFrame] = field(factory=list)
@@ -292,12 +295,12 @@ class FilledScript:
         return wire._replace(raw=self._filled(wire.raw))
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds messages of the client beyond the steps that were read.
+        """Yields later messages of the client, in order, without moving the reading position.
 
         Args:
             method: the method of the messages.
             kind: the kind of the messages.
-            after: only messages recorded after this number are returned.
+            after: a frame number; only messages with a higher number are yielded.
         """
         return self._script.later(method, kind, after)
 

@@ -66,7 +66,7 @@ class RecordedRequests:
         self._awaited.append(request)
 
     def __iter__(self) -> Iterator[RecordedRequest]:
-        """Yields the requests that have not been made, grouped by method."""
+        """Yields the requests that the live agent has not made, grouped by method."""
         for method in self._pools:
             yield from self.of(method)
 
@@ -78,7 +78,7 @@ class RecordedRequests:
         return self._awaited[0] if self._awaited else None
 
     def are_made_before(self, seq: int) -> bool:
-        """Whether each request with a lower number than a frame has been made or given up."""
+        """Whether every request recorded before a frame was made or is no longer waited for."""
         first = self.first_awaited
         return first is None or first.step.seq >= seq
 
@@ -88,12 +88,12 @@ class RecordedRequests:
             first.is_given_up = True
 
     def clear(self) -> None:
-        """Marks all requests as made: none will be answered."""
+        """Marks all requests as made, because none of them will be answered."""
         for request in self:
             request.is_made = True
 
     def of(self, method: str | None) -> Iterator[RecordedRequest]:
-        """Yields the requests of a method that have not been made."""
+        """Yields those requests of a method that the live agent has not made."""
         return _not_made(self._pool(method).all)
 
     def with_key(self, method: str | None, key: Key, keys_of: KeysOf) -> Iterator[RecordedRequest]:
@@ -137,7 +137,7 @@ class RecordedRequests:
 
 
 def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
-    """Yields the requests that have not been made. Removes made requests from the front."""
+    """Yields the requests that the live agent has not made; removes made ones from the front."""
     while requests and requests[0].is_made:
         requests.popleft()
     return (request for request in requests if not request.is_made)

@@ -86,7 +86,7 @@ class AgentRequest:
         return self.message.method
 
     def hidden_beside(self, misses: tuple[NearMiss, ...]) -> list[tuple[str, ...]]:
-        """Returns the places that must not be shown beside recorded requests."""
+        """Returns the paths of texts in this request that must not be shown beside ``misses``."""
         return [place for miss in misses for place in self.hidden.get(miss.seq, ())]
 
 
@@ -197,7 +197,7 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request may come now; in a cancelled turn, a later turn's request may not."""
+        """Whether a request is a candidate; no request recorded after a cancelled open turn is."""
         turns = self._state.recording.lanes[request.step.lane].turns
         if not turns.is_cancelled:
             return True
@@ -228,7 +228,7 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields recorded permission requests, none twice, first those that match most ``keys``."""
+        """Yields recorded permission requests, none twice; best matches of ``keys`` first."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)

@@ -1,4 +1,4 @@
-"""A client that sends a recorded frame when the agent's earlier frames in that lane have come.
+"""A client that sends each recorded frame after the agent's earlier frames of its lane have come.
 
 The agent's frames are compared byte by byte: a replay has to send exactly the recorded bytes. The
 recording is read only as far as needed.
@@ -83,7 +83,7 @@ class ScriptedClient:
         return True
 
     def _send(self) -> Iterator[Command]:
-        """Sends frames until each lane waits for the agent, or enough steps are kept."""
+        """Sends all due frames; reads on while a lane is empty and few steps are in memory."""
         while True:
             for step in (due := self._due()):
                 wire = self._script.wire(step.seq)

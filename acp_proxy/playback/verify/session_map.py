@@ -68,10 +68,10 @@ class SessionMap:
         self._announced[session] = self.last
 
     def _join(self, session: str) -> ClientLane | None:
-        """Returns the lane of a session that no request opens; None if no such session is left.
+        """Returns the lane of a session that no request opens; None if the lane has none left.
 
-        The live session is bound to the recorded session with this name, or else to the next
-        recorded session of the lane.
+        The live session is bound to a recorded session of the lane that no request opens: to the
+        session with the same name, or else to the next one.
         """
         lane = self._announced.get(session, self.last)
         if not (recorded := self._joined.get(lane.name)):
@@ -93,7 +93,7 @@ class SessionMap:
 
     @property
     def progress(self) -> StreamProgress:
-        """The counter for the session of the latest message."""
+        """The counter of what the agent sends in the session of the latest message."""
         if self.last is not self._unknown:
             return self.last.progress
         return self._unknown_progress.setdefault(self._unknown_session, StreamProgress())
@@ -130,7 +130,7 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Binds a frame's session to its recorded id if the session is neither new nor bound."""
+        """Binds a frame's session to its recorded id unless it is bound or the frame creates it."""
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:

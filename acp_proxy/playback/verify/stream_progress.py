@@ -129,7 +129,7 @@ class AgentOutput:
     request."""
 
     def note_progress(self) -> None:
-        """Notes that the agent answered or made a recorded request."""
+        """Notes that the agent answered a request, or made a request that was recorded."""
         self.recent_lines = self.recent_bytes = self.recent_refusals = 0
 
     def is_flood(self, recorded: int) -> bool:

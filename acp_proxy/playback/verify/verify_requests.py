@@ -170,7 +170,7 @@ class Patience:
 
 
 def _waits_since(frame: ClientFrame) -> int:
-    """Returns since when a frame has waited without progress in its lane."""
+    """Returns the moment since which a frame has waited without progress in its lane."""
     return max(frame.waits_since or 0, frame.lane.progress.grew_at)
 
 
@@ -213,7 +213,7 @@ class PendingAnswers:
         return request
 
     def settle(self, exchange: int) -> None:
-        """No longer waits for an answer, since it has come or will not come."""
+        """Stops waiting for an answer, because the answer has come or will not come."""
         self._settled.add(exchange)
 
     def is_open(self, exchange: int | None) -> bool:
@@ -229,14 +229,17 @@ class PendingAnswers:
 
     @property
     def items(self) -> list[tuple[str, SentRequest]]:
-        """The awaited answers, oldest first, then ends of turns; each with its request."""
+        """The awaited answers, then the awaited ends of turns, each as a text with its request.
+
+        Both groups are sorted by the age of the request, oldest first.
+        """
         answers = [(f"the answer to {o.step.title} #{o.step.seq}", o) for o in self.requests]
         prompts = sorted(self._prompts(), key=lambda sent: sent.at)
         return answers + [(f"the end of the turn of {PROMPT} #{o.step.seq}", o) for o in prompts]
 
     @property
     def lane(self) -> ClientLane:
-        """The lane of the oldest item in `items`; the connection's lane if there are no items."""
+        """The lane of the first entry of `items`; the connection's lane if `items` is empty."""
         items = self.items
         return items[0][1].lane if items else self._recording.lanes[None]
 
@@ -274,8 +277,9 @@ class LiveRequest:
 class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
-    An answer waits in the queue of its lane until its conditions hold. Two queues over all lanes
-    have the times when answers are sent at the latest. So no event has to check all frames.
+    An answer waits in the queue of its lane until its conditions hold. Two further queues
+    contain the answers of all lanes: one is sorted by the longest silence that an answer waits for,
+    the other by the latest time of sending. So no event has to check all frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:
@@ -294,7 +298,7 @@ class AnswerQueue:
         return bool(self._waiting)
 
     def get(self, exchange: int | None) -> LiveRequest | None:
-        """Returns the live request for a recorded exchange; None before the agent makes it."""
+        """Returns the waiting live request of a recorded exchange; None if none waits."""
         return self._waiting.get(exchange or 0)
 
     def add(self, request: LiveRequest) -> None:
@@ -316,7 +320,7 @@ class AnswerQueue:
         return asked
 
     def remove(self, exchange: int | None) -> LiveRequest | None:
-        """Removes and returns a request that is answered now, if any."""
+        """Removes and returns the waiting live request of an exchange; None if none waits."""
         return self._waiting.pop(exchange or 0, None)
 
     def remove_permissions(self, lane: ClientLane) -> Iterator[LiveRequest]:
@@ -336,7 +340,7 @@ class AnswerQueue:
                 first[1].lane.queue.release(first[1])
 
     def moments(self) -> Iterator[int]:
-        """Yields when the next answer will have waited long enough if nothing comes until then."""
+        """Yields the moments that end the wait of the next answers if nothing comes before."""
         if (first := _first(self._by_silence)) is not None:
             yield self._patience.last_activity + first[0]
         if (first := _first(self._by_deadline)) is not None:

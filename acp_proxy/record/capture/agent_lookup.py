@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | None":
-    """Replaces ``@NAME`` by the command of a known agent, and sets the variables for this agent.
+    """Replaces ``@NAME`` by the command of a known agent; sets this agent's environment variables.
 
     Variables that are already set keep their values. If the agent is not installed and its package
     cannot be run, a line on stderr states the command that would run the package.

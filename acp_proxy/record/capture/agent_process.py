@@ -101,7 +101,7 @@ class AgentProcess:
         self.group.end()
 
     def kill_holders(self) -> None:
-        """Kills processes in an exited agent's group that keep the agent's output open."""
+        """Kills those processes of an exited agent's group that keep the agent's output open."""
         self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:

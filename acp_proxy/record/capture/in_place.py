@@ -69,7 +69,7 @@ def give_way(
 
 
 def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
-    """Ends with the exit code of a shell that cannot start a program; prints the reason on stderr.
+    """Prints on stderr why a program cannot start; exits with the code of a shell in this case.
 
     Args:
         program: the program that could not be started.

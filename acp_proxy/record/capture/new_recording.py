@@ -170,7 +170,7 @@ def _claim(path: str) -> None:
 
 
 def _known_secrets() -> "list[str]":
-    """Returns a list in which each known secret follows its marker."""
+    """Returns markers and known secrets in one list: each secret directly follows its marker."""
     secrets: list[str] = []
     for part in os.environ.get(SECRETS, "").split(","):
         name, _, marker = part.partition("=")

@@ -259,7 +259,7 @@ class FaultRunner(Interceptor):
                 self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
 
     def _moment(self, fired: Fired, stream: int, t_ns: int) -> Moment:
-        """Returns when the output of a rule goes out; None if nothing goes out."""
+        """Returns the delay of a rule's output, or its number if held back; None without output."""
         if fired.late_ns is not None:
             return "late", fired.late_ns
         if fired.delivered is None:
@@ -279,7 +279,10 @@ class FaultRunner(Interceptor):
             self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
-        """Schedules outputs. The caller, which reads ``stream``, writes this stream's due bytes."""
+        """Schedules outputs, and wakes the writers of the streams concerned, except of ``stream``.
+
+        The caller, which reads ``stream``, also writes the due bytes of ``stream``.
+        """
         now = self._clock()
         outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)

@@ -159,7 +159,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Returns a test of a row: whether the text in one of its columns fits.
+    """Returns a test of a row: whether ``fits`` accepts the text in a column of the row.
 
     The test examines ``column`` and, if `NAMED_BY_ANSWER` names a second column for ``column``,
     also this second column.
@@ -265,7 +265,7 @@ def _turn(value: str, known: Known | None) -> Filter:
 
 
 def _is(value: str, known: Known | None) -> Filter:
-    """Returns the filter for ``is:`` and a kind of frames, ``is:unanswered`` or ``is:failed``."""
+    """Returns the filter for ``is:`` with ``unanswered``, ``failed`` or a kind of frames."""
     return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
 
 

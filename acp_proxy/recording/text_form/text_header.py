@@ -77,7 +77,7 @@ def read_header(line: bytes, path: Path) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command: a list, or the stored text if a list cannot restore it."""
+    """Returns the agent's command: a list if it encodes to the stored text, else this text."""
     argv = recording.words
     try:
         _encode(argv)

@@ -259,7 +259,10 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes an event's data: as a JSON object, or as a string if an object cannot restore it."""
+    """Writes an event's data: as a JSON object if possible, else as a string.
+
+    An object is not possible if the text that is read from it would differ.
+    """
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}

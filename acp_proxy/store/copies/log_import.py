@@ -245,7 +245,10 @@ class _Connection:
             self._waiting = 0
 
     def _named(self, sent: Sent, message: Message) -> str | None:
-        """If the request of an answer is missing, keeps and returns the method that the log names.
+        """Returns the method that the log names for an answer if the answer's request is missing.
+
+        Also keeps the method, for the list of such answers in the recording's origin. Returns None
+        for other frames, if the log names no valid method, and if the list is full.
 
         Args:
             sent: the next frame.

@@ -321,7 +321,8 @@ def _check_header(path: Path) -> None:
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
     """Opens an empty database, which the caller fills. Without a path, the database is temporary.
 
-    A failure makes the database unusable, so no other program may use the file before it is filled.
+    Other programs must not use the file before it is filled, since a failure makes the database
+    unusable.
     """
     connection = sqlite3.connect(where, check_same_thread=False)
     with _closed_on_failure(connection):

@@ -100,12 +100,15 @@ def recording_at(path: Path) -> Path | None:
 
 
 def recording_files(path: Path) -> list[Path]:
-    """Returns the files that a recording may have; a text form is a single file."""
+    """Returns the paths of all files that a recording can consist of, even if they do not exist.
+
+    A text form is a single file.
+    """
     return [Path(name) for name in _names(path)]
 
 
 def _names(path: Path) -> list[str]:
-    """Returns the files of a recording as strings, since strings are checked faster than paths."""
+    """Returns the paths of `recording_files` as strings, which are checked faster than paths."""
     if path.suffix == TEXT_SUFFIX:
         return [str(path)]
     beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
@@ -293,7 +296,7 @@ def _find(
 
 
 class OldRecording(NamedTuple):
-    """A recording that may be deleted."""
+    """A recording that is considered for deletion."""
 
     path: Path
     size: int
@@ -310,7 +313,7 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings to delete, for their age or to reach a total size, oldest first.
+    """Returns the recordings to delete because of their age or the total size, oldest first.
 
     Running recordings and unreadable files are never returned.
 

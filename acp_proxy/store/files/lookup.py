@@ -65,7 +65,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
 
 
 def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
-    """Finds the first recording at several paths; a path may lack the suffix of the file.
+    """Finds the recording at the first path that leads to one; paths may lack the file's suffix.
 
     Returns:
         The recording, and the first file that may belong to another tool; each may be None.
@@ -123,10 +123,11 @@ def _ids(start: str, directory: Path) -> list[Path]:
 
 
 def _is_ours(named: Path, suffix: str) -> bool:
-    """Whether a file is a recording, so that a user may leave out the suffix of the file's name.
+    """Whether the file found for a user's word is a recording, and not a file of another tool.
 
-    A file of another tool may differ from a recording only in its suffix. After an import of
-    ``app.log``, the word ``app`` must find the recording, not ``app.log`` beside it.
+    A file at exactly the path that the user wrote counts as a recording without a check. Any other
+    file must look like a recording by its name or its content: after an import of ``app.log``, the
+    word ``app`` must find the recording, not ``app.log`` beside it.
     """
     if is_plain(named):
         return suffix != TEXT_SUFFIX or is_text(named)

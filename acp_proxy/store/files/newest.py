@@ -38,7 +38,7 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns the recordings of a directory in reading order.
+    """Returns the recordings of a directory in the order in which their files are to be read.
 
     Each item is a pair: the latest possible start of the recording, as a negative number, and its
     path.
@@ -49,8 +49,9 @@ def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
 def newest_first(
     directory: Path, made_in: str = "", order: list[tuple[float, Path]] | None = None
 ) -> Iterator[tuple[Path, Recording | None]]:
-    """Yields a directory's recordings, newest first. Last are unreadable files, with None as row.
+    """Yields the recordings of a directory, newest first, and then the files that are unreadable.
 
+    Each item is a path and the row of its recording; the row is None if the file is unreadable.
     Files are read only as far as needed to find the next recording. An imported recording is sorted
     by the time of its file, not by its start.
 
@@ -93,7 +94,7 @@ def is_run(path: Path) -> bool:
 
 
 def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
-    """Whether a recording's row may contain a text; also True if the file cannot be searched.
+    """Whether a recording possibly contains a text; also True if the file cannot be searched.
 
     The bytes of the file are searched, which is ten times as fast as opening the database.
 

@@ -84,7 +84,7 @@ def _file_at(path: Path) -> tuple[int, ...]:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Lets no other thread connect meanwhile; also a decorator."""
+    """Lets no other thread open a connection until the block ends; also a decorator."""
     with _GUARD:
         yield
 
@@ -160,7 +160,7 @@ def has_journal(path: Path) -> bool:
 
 @guarded()
 def needs_no_side_file(path: Path) -> bool:
-    """Whether a database can be read as if it had no side files; SQLite then changes no such file.
+    """Whether SQLite can read a database as if it had no side files, so that none is changed.
 
     True if the database requires a write-ahead log, but this log is missing, or a foreign file has
     the name of this log.

@@ -67,7 +67,9 @@ def mask_rows(
     recording: Recording | None,
     watch: Watch | None = None,
 ) -> Recording | None:
-    """Masks the first rows of a recording without a commit. The database ``masked`` stays attached.
+    """Masks the rows of a recording up to the row ``until``, without a commit.
+
+    The database ``masked`` stays attached.
 
     Args:
         connection: the recording, outside of a transaction.

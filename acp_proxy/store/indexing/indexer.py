@@ -130,7 +130,7 @@ class Indexer:
         self._commit()
 
     def _note_damage(self, end: int, t_ns: int) -> None:
-        """Adds a note that the log could not be read up to an offset."""
+        """Adds a note that the log could not be read from the current offset up to ``end``."""
         self._handler.note(damaged_log.note(self._read_to, end - self._read_to), t_ns)
         self._read_to = end
         self._is_uncommitted = True
@@ -142,7 +142,7 @@ class Indexer:
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns the state of masking, to be written into an emptied log; may be empty."""
+        """Returns the state of masking, for the start of an emptied log; empty without masking."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:

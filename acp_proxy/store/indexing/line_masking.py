@@ -158,7 +158,7 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
 
 
 def start(log: LogReader, level: str, state: RedactorState, *, waits: bool) -> Masking | None:
-    """Returns the `Masking` of a log from its start, or None if the log is not masked.
+    """Returns a new `Masking` for a log, from the first line on; None if the log is not masked.
 
     Args:
         log: the log.

@@ -35,7 +35,7 @@ FiredRow = tuple[
 
 
 class Same(Enum):
-    """Stands for bytes in a row of ``faults_fired`` that are copied from the frame."""
+    """Stands, in a row of ``faults_fired``, for bytes that are copied from the frame."""
 
     LINE = "the line that was received"
 
@@ -132,7 +132,7 @@ def _marks(count: int) -> str:
 
 
 def _write_large(connection: sqlite3.Connection, schema: str, row: Row, line: LargeLine) -> None:
-    """Writes a row with an empty BLOB of a line's size, and copies the line into the BLOB."""
+    """Writes a row with a BLOB of zeros as large as a line, and copies the line into the BLOB."""
     marks = ",".join("zeroblob(?)" if n == _RAW else "?" for n in range(_FRAME_COLUMNS))
     values = [line.size if n == _RAW else value for n, value in enumerate(row)]
     connection.execute(f"INSERT INTO {schema}.frame_rows VALUES ({marks})", values)
@@ -190,7 +190,9 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
 
 
 def write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
-    """Writes the row of the recording without a commit; keeps the columns that a user may edit.
+    """Writes the row of the recording without a commit.
+
+    A row that exists keeps its id, name, start and note, since a user can edit name and note.
 
     Args:
         connection: a database with our tables.

@@ -120,7 +120,7 @@ class LogReader:
             raise LogMoved
 
     def rebase(self) -> None:
-        """Reads the offset of the file's start again, after the recorder has emptied the file."""
+        """Reads the logical offset of the file's first record again, after the file was emptied."""
         self.base = self._read_base()
 
     def read(self, offset: int, size: int) -> bytes:

@@ -103,7 +103,7 @@ def _is_blank(path: Path) -> bool:
 
 
 def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
-    """Makes sure that a log can become a recording, before anything is changed.
+    """Returns a reader of a log, if the log can become a recording. Changes no file.
 
     Args:
         path: the database's path.
@@ -180,7 +180,7 @@ def check_unfinished(path: Path) -> bool:
 
 
 def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
-    """Indexes and removes the log of a dead recorder; returns False if that is not permitted.
+    """Indexes and removes the log of a dead recorder; returns False if this process cannot.
 
     Args:
         path: the database's path.

@@ -41,7 +41,9 @@ def call_frames(
 def edges_of_call(
     rows: Rows, session: str | None, tool_call: str, span: Span, most: int
 ) -> list[bytes]:
-    """Returns a tool call's first and last updates and requests, each line cut to 64 KiB.
+    """Returns the first and the last lines about a tool call, each line cut to 64 KiB.
+
+    Only updates and requests are considered.
 
     Args:
         rows: the recording.
@@ -64,7 +66,7 @@ def edges_of_call(
 
 
 def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields, within a span, the numbers of a turn's tool call updates and of all batches.
+    """Yields the frame numbers of a turn's tool call updates, and of all batches, in a span.
 
     Args:
         rows: the recording.

@@ -103,7 +103,7 @@ def initialization(rows: Rows) -> ExchangeRow | None:
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges. The session of a fork is the session that it copies, not the copy."""
+    """Yields all exchanges; for ``session/fork``, with the copied session and not the new one."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -113,7 +113,7 @@ def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
 
 
 def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
-    """Returns the ids of answered exchanges that were open during one of several time spans.
+    """Returns the ids of answered exchanges that were open at any moment of the given spans.
 
     Args:
         rows: the recording.
@@ -179,7 +179,7 @@ def first_request_of_sessions(rows: Rows) -> dict[str, int]:
 
 
 def requested_sessions(rows: Rows) -> list[str]:
-    """Returns the sessions that requests name."""
+    """Returns the sessions of all exchanges."""
     sql = "SELECT DISTINCT session FROM exchanges WHERE session IS NOT NULL"
     return [row["session"] for row in rows.query(sql)]
 
@@ -224,7 +224,7 @@ def last_turn(rows: Rows) -> int:
 
 
 def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Returns for each turn its duration, and the time from its prompt until a given word occurs.
+    """Returns each turn's duration, and the time from its prompt to the first given word.
 
     Args:
         rows: the recording.

@@ -176,7 +176,7 @@ def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
 
 
 def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
-    """Returns the first answers that a fault kept from their receiver.
+    """Returns the first answers that did not arrive, or arrived broken, because of a fault.
 
     Args:
         rows: the recording.

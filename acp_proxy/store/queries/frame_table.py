@@ -1,8 +1,8 @@
 """Reads, from one table of coded rows, the frames that a filter matches.
 
 A reader has one such table, or two while there is a log: the rows and the tail. The database
-selects candidates by the filter's condition, and the filter decides. A query selects only numbers
-first, then fetches a few frames at a time, since frames may be large.
+selects candidates by the filter's condition, and the filter tests each candidate. A query selects
+only numbers first, then fetches a few frames at a time, since frames may be large.
 
 If only labels and lines are needed, rows are decoded without a dict or a function call per row.
 SQLite itself joins runs of updates that an agent streams without a pause.
@@ -216,7 +216,7 @@ class FrameTable:
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Returns, for each stream, the first frame of a rare kind, and how many have this kind.
+        """Returns, by stream, the first number and the count of the frames of a rare kind.
 
         Args:
             kind: any kind except ``notification``.

@@ -119,12 +119,12 @@ def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) ->
 
 
 def start_of_line(rows: Rows, seq: int, most: int) -> tuple[str, bytes] | None:
-    """Returns the kind of a frame and the start of its line; None if there is no such frame.
+    """Returns the kind of a frame and the first bytes of its line; None without such a frame.
 
     Args:
         rows: the recording.
         seq: the number of the frame.
-        most: the largest size of the start, in bytes.
+        most: the largest number of bytes.
     """
     sql = "SELECT kind, substr(raw, 1, ?) AS raw FROM frames WHERE seq = ?"
     matches = rows.query(sql, (most, seq))

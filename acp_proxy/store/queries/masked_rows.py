@@ -90,7 +90,7 @@ def mask(
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
-    """Returns the row of a recording with masked secrets.
+    """Returns a copy of a recording's row in which the secrets are masked.
 
     Args:
         recording: the row of the recording.
@@ -166,7 +166,7 @@ class MaskedRows:
             self._connection.commit()
 
     def mask_again(self, redactor: Redactor, until: int, watch: Watch | None = None) -> None:
-        """Masks the first rows again, because secrets were recognized in later rows.
+        """Masks the rows up to the row ``until`` again, because later rows have revealed secrets.
 
         Args:
             redactor: the redactor that has read these rows, and therefore knows the secrets.
@@ -194,7 +194,7 @@ class MaskedRows:
         return self._redactor.snapshot().values
 
     def recording(self, recording: Recording) -> Recording:
-        """Returns the row of the recording with masked secrets."""
+        """Returns a copy of the recording's row in which the secrets are masked."""
         known = self._recordings.get(recording)
         if known is None:
             known = masked_recording(recording, self._of_row)

@@ -1,4 +1,4 @@
-"""Queries of the events of a recording, and of the events that show that a peer left."""
+"""Queries of a recording's events, and tests whether an event shows that a peer left."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
 
 
 def clock_origin_ns(rows: Rows) -> int | None:
-    """Returns the recorder's monotonic clock at the start, in nanoseconds; None if unknown."""
+    """Returns a recording's start on the recorder's monotonic clock, in ns; None if unknown."""
     start = next(events(rows, "start"), None)
     origin = start.data.get("origin") if start is not None else None
     return origin if isinstance(origin, int) else None

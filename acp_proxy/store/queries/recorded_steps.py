@@ -212,7 +212,7 @@ class RecordedSteps:
         return [step]
 
     def _name(self, step: Step) -> None:
-        """Sets the names that a step introduces, and the names to which an MCP message refers."""
+        """Stores in a step which names it introduces, and to which names an MCP message refers."""
         raw = self.wire(step.seq).raw
         step.introduces = introduced(step.method, raw)
         if is_mcp(step.method) and step.kind in ("request", "notification"):

@@ -98,7 +98,7 @@ def _check_data(text: str) -> None:
 
 
 def limit(connection: sqlite3.Connection, *schemas: str) -> None:
-    """Limits the size of values in a connection, and adds our SQL functions.
+    """Limits the size of the values that a connection can read, and adds our SQL functions.
 
     Args:
         connection: an open recording.

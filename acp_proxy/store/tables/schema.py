@@ -122,7 +122,7 @@ def json_of(raw: str) -> str:
 
 
 def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
-    """Returns the columns of the view ``frames``, using the names of `frames_from`.
+    """Returns SQL for the columns of the view ``frames``; the SQL uses names of `frames_from`.
 
     Args:
         raw: SQL for the line.
