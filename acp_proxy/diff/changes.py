@@ -98,7 +98,7 @@ def remove_equal_responses(
 ) -> None:
     """Cleans up `only_a` and `only_b`: removes each response that both sides have.
 
-    One side lacks the request of such a response, so the response is in another sequence there.
+    The side that lacks the request has the response in another sequence, so it was not matched.
 
     Args:
         sequences: all sequences, which are modified.

@@ -138,7 +138,7 @@ def _has_ending(recording: Recording) -> bool:
 
 
 def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
-    """Returns the latencies by method; an empty array if all exchanges of a method are left out."""
+    """Returns the latencies of each method: none for a method whose exchanges are all left out."""
     latencies: _Latencies = {}
     for exchange in exchanges(reader, order="request_seq"):
         if exchange.latency_ns is None:

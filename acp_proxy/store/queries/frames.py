@@ -95,7 +95,7 @@ def frames_with(rows: Rows, text: bytes) -> Iterator[int]:
 
 
 def masked_frames(rows: Rows) -> Iterator[Row]:
-    """Yields the frames with masked values, in order."""
+    """Yields the frames in which a value was masked, in order."""
     sql = "SELECT seq, stream, kind, size, raw FROM frames WHERE masked = 1 ORDER BY seq"
     return rows.query(sql)
 
