@@ -152,7 +152,7 @@ class PermissionGuard:
         )
 
     def _hidden(self, recorded: RecordedRequest, raw: bytes) -> list[tuple[str, ...]]:
-        """Returns the places in a live request whose values must not be shown beside recorded values."""
+        """Returns the places of a live request that are not shown beside the recorded request."""
         places = places_of("request", PERMISSION)
         both = (self._state.recording.messages.raw(recorded), raw)
         old, new = (self._state.masking.value(each, places) for each in both)
