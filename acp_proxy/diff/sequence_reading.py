@@ -301,7 +301,7 @@ class _FrameHandler:
     def _introduce(
         self, raw: bytes, scope: Scope = None, title: str = "", peers: RequestPeers = CLIENTS
     ) -> None:
-        """Notes values such as ids and paths in a message that belongs to no sequence."""
+        """Notes the values, such as ids and paths, of a message that belongs to no sequence."""
         with contextlib.suppress(RecursionError):
             walk = self._canonicalizer.walk(title, scope, title, peers)
             template, placeholders = walk.canonical(json_or_text(raw), lambda: json_or_text(raw))

@@ -233,7 +233,7 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the numbers of the frames with the cancels that the agent ignored in a turn.
+        """Returns the frame numbers of the cancels that the agent ignored in a turn.
 
         Args:
             turn: the turn that was cancelled.

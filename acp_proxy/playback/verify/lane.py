@@ -251,7 +251,7 @@ class ClientLane:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing more is expected of the agent at the lane's end.
+        """Whether the agent has sent all that the whole lane expects of it.
 
         The agent must have sent all awaited requests, and at least the recorded amount of output
         and of state updates. An abandoned lane is always complete.

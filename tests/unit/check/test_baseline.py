@@ -57,7 +57,7 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """A finding that names another method or mode than the baseline is a new one for `check`."""
+    """`check` counts a finding as new if the baseline has it with another method or mode only."""
     assert generic(text) != generic(other)
 
 

@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a log record has a wrong length, its reader saves it and all later bytes as damaged."""
+    """If a log record has a wrong length, the log reader saves all bytes from it on as damaged."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
