@@ -142,3 +142,22 @@ def test_an_open_turn_is_waited_for(record: Record) -> None:
     )
     live.check("<- 12\n.. 0.9s\n<- 10\n-> 11\n-> 13\n<- 14\n-> end")
     assert (live.mismatches, live.informed) == ([], [])
+
+
+def test_a_cancelled_turn_goes_on_until_the_agent_is_idle(record: Record) -> None:
+    """In v2, `verify` answers recorded requests between the cancel and the end of the turn."""
+    recorded = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 2}}
+        2 <- #0 result {{"protocolVersion": 2}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 <- #2 result {{}}
+        7 -> session/cancel {{"sessionId": "s"}}
+        8 <- #10 {READ}
+        9 -> #10 result {{"content": "A"}}
+        10 <- {IDLE}
+    """)
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7")
+    live.check("<- 8\n-> 9\n<- 10\n-> end")
+    assert (live.mismatches, live.informed) == ([], [])

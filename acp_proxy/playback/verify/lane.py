@@ -1,6 +1,6 @@
 """A lane of the recorded client: the frames to send, its turns, and the agent's progress."""
 
-from bisect import bisect, insort
+from bisect import insort
 from collections import deque
 from collections.abc import Iterable, Mapping
 from heapq import heappop
@@ -178,6 +178,12 @@ class TurnState:
         """Whether a recorded update that ends a turn has not come yet."""
         return self.ended < len(self.recorded_ends)
 
+    @property
+    def recorded_end(self) -> int | None:
+        """The number of the recorded update that ended the open turns, in v2; None without one."""
+        latest = max(prompt.step.seq for prompt in self.prompts.values())
+        return next((seq for seq in self.recorded_ends if seq > latest), None)
+
     def open(self, prompt: SentRequest) -> None:
         """Opens a turn."""
         self.prompts[prompt.step.exchange or 0] = prompt
@@ -189,13 +195,11 @@ class TurnState:
         self.is_cancelled = self.is_cancelled and self.is_open
 
     def end(self) -> int | None:
-        """Ends the open turns after an update of v2; returns the recorded update's number."""
-        latest = max(prompt.step.seq for prompt in self.prompts.values())
-        place = bisect(self.recorded_ends, latest)
+        """Ends the open turns, in v2; returns the number of the recorded update that ended them."""
+        recorded_end = self.recorded_end
         self.prompts.clear()
-        self.ended += 1
-        self.is_cancelled = False
-        return self.recorded_ends[place] if place < len(self.recorded_ends) else None
+        self.ended, self.is_cancelled = self.ended + 1, False
+        return recorded_end
 
     def cancel(self, seq: int) -> None:
         """Notes that the client's message with this number cancels the open turn."""

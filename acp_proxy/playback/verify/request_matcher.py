@@ -9,9 +9,8 @@ the first of:
 
 Other differences are reported when the two recordings are compared.
 
-A permission request is matched only by its scope. The offered options decide between requests with
-the same scope. Without a request of the same scope, another request is matched, so that reports can
-show the differences.
+A permission request matches a request with the same scope, preferably with the same options. If no
+request has the same scope, another request is the match, so that reports can show the differences.
 """
 
 import re
@@ -197,12 +196,13 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request is a candidate; no request recorded after a cancelled open turn is."""
+        """Whether a request may match. In a cancelled turn it must precede the turn's end."""
         turns = self._state.recording.lanes[request.step.lane].turns
-        if not turns.is_cancelled:
+        if not (turns.is_cancelled and turns.is_open):
             return True
-        answers = (self._state.recording.answers.get(exchange) for exchange in turns.prompts)
-        return all(a is None or request.step.seq < a.seq for a in answers)
+        answers = filter(None, map(self._state.recording.answers.get, turns.prompts))
+        ends = [turns.recorded_end] if turns.recorded_ends else [answer.seq for answer in answers]
+        return all(end is None or request.step.seq < end for end in ends)
 
     def _find_permission(self, live: AgentRequest, keys: Keys) -> RequestMatch | None:
         """Finds the first request with the same scope, preferably with the same options.
