@@ -254,7 +254,7 @@ class OpenRecording:
 
 
 def _same(kind: type[AttrsInstance], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the columns of a row that have the name of an attribute of the class ``kind``."""
+    """Returns those columns of a row whose names are attributes of the class ``kind``."""
     return {field.name: row[field.name] for field in fields(kind) if field.name in row}
 
 

@@ -57,7 +57,7 @@ def _block_signals() -> None:
 
 
 def _is_command(options: "RecordOptions") -> bool:
-    """Replaces ``@NAME`` by the command of a known agent; returns False for an unknown name."""
+    """Replaces ``@NAME`` by the command of a known agent. Returns False only if NAME is unknown."""
     if not options.command[0].startswith("@"):
         return True
     from acp_proxy.editors.known_agents import expanded

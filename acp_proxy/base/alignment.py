@@ -7,7 +7,7 @@ The algorithm extends patience diff:
 - The algorithm repeats this in each gap between two kept pairs.
 - If no single item is unique, unique runs of 2 items are paired. If no run of 2 items is unique,
   longer runs are tried.
-- Small ranges are aligned exactly.
+- In small ranges, a longest common subsequence is paired.
 
 Time is O(n log n) and memory O(n), where n is the number of items that differ.
 
@@ -115,8 +115,8 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
     """Pairs the items that occur once in A and once in B, and returns the positions of each pair.
 
-    If there are no such items, pairs runs of items that occur once in A and once in B. If there are
-    no such runs, pairs the rarest items that A and B have in common.
+    If there are no such items, pairs runs of items; each run occurs once in A and once in B. If
+    there are no such runs, pairs the rarest items that A and B have in common.
 
     In the result, the positions in A and the positions in B increase.
     """

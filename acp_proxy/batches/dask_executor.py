@@ -65,7 +65,7 @@ class DaskExecutor:
 
     @property
     def in_flight(self) -> int:
-        """The number of unfinished jobs up to which further jobs should be submitted."""
+        """How many unfinished jobs the executor should have; below this, submit more."""
         return self._most or _AHEAD * max(1, self.threads)
 
     @property
@@ -108,8 +108,8 @@ class DaskExecutor:
         """
         if future.cancelled():
             raise ClusterFailed(
-                f"lost the Dask scheduler at {self.address}; with --results, the same command"
-                " continues with the remaining recordings"
+                f"lost the Dask scheduler at {self.address}; a batch with --results continues"
+                " with the remaining recordings if you run the same command again"
             )
         try:
             answer = future.result()
@@ -125,7 +125,7 @@ class DaskExecutor:
         return delivered(answer, job)
 
     def _ask(self, question: Callable[[], Any]) -> Any:
-        """Asks the scheduler and returns its answer; raises `ClusterFailed` without an answer."""
+        """Returns the result of a call to the scheduler; raises `ClusterFailed` if it fails."""
         try:
             return question()
         except Exception as e:

@@ -42,7 +42,7 @@ class LocalExecutor:
         jobs: how many jobs run at once.
 
     Attributes:
-        in_flight: the number of unfinished jobs up to which further jobs should be submitted.
+        in_flight: how many unfinished jobs the executor should have; below this, submit more.
     """
 
     def __init__(self, jobs: int) -> None:

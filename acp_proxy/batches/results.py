@@ -58,7 +58,7 @@ class VerdictKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":
-        """Accepts ``killed``, the word of earlier versions for a killed agent."""
+        """Reads ``killed``, which earlier versions wrote for a killed agent, as ``differs``."""
         return cls.DIFFERS if value == "killed" else None
 
 

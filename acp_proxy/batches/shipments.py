@@ -73,7 +73,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
 
 
 def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
-    """Returns the reply to a job: the verdict with the sender's paths, and the new recording.
+    """Returns the reply to a job: the new recording, and the verdict with the job sender's paths.
 
     Args:
         verdict: the verdict with paths on this machine.
@@ -123,7 +123,7 @@ def _from_bytes(data: bytes) -> Any:
 
 
 def _with_place(word: str, places: Mapping[str, str]) -> str:
-    """Returns an option, but with the path on this machine if it names a file of the job."""
+    """Replaces the path of a job's file, within an option, by its path on this machine."""
     option, equals, path = word.partition("=")
     place = places.get(str(Path(path))) if equals and path else None
     return word if place is None else f"{option}={place}"

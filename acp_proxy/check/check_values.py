@@ -186,8 +186,8 @@ def shown(value: Any, most: int = _LONGEST) -> str:
 
     Args:
         value: any value.
-        most: the largest number of characters of a string. A longer string loses its end by
-            default, and its middle if the caller sets a limit.
+        most: the largest number of characters of a string. A longer string loses its end with
+            the default limit, and its middle with any other limit.
     """
     if (kind := _KINDS.get(type(value))) is not None:
         return kind

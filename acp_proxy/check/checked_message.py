@@ -98,7 +98,7 @@ class CheckedMessage:
         return self.transition.answered
 
     def compared_with(self, schema: DialectSchema | None) -> SchemaComparison:
-        """Compares the params or the result of the message with their type.
+        """Returns where the params or the result of the message do not match their type.
 
         An error, or an answer to an unknown request, has no type, and so no problems.
 

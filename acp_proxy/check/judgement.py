@@ -112,7 +112,7 @@ def summarize_whole(
         watch: a function that yields all frames unchanged, and may show the progress.
         most: the largest number of frames that are checked for rules; None for all.
         listed: the largest number of findings of each rule that are listed.
-        messages: the pass over the messages that the caller has made; None for a new pass.
+        messages: the caller's pass over the messages; None for a new pass.
         others: further listeners of the pass.
     """
     chosen = chosen_rules((), ())

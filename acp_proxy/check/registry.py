@@ -245,7 +245,7 @@ class RulePlans:
         return plan
 
     def _is_usual(self, trigger: str, name: str, direction: Direction) -> bool:
-        """Whether the dialect defines a method for a direction, or a kind of update."""
+        """Whether the dialect defines the update, or the method for this trigger and direction."""
         if trigger == "update":
             return name in UPDATE_KINDS.get(self._dialect or "", ())
         return kind_of(self._dialect, direction, name) == trigger

@@ -83,7 +83,7 @@ class DialectSchema:
     def compare(
         self, direction: Direction, method: str, is_result: bool, value: Any
     ) -> SchemaComparison:
-        """Compares a value with its type. A value of an unknown method has no problems.
+        """Returns where a value does not match its type. An unknown method has no problems.
 
         Args:
             direction: the direction of the request or notification.

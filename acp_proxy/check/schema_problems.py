@@ -204,7 +204,7 @@ def expected(form: Form) -> str:
     """Returns in words what a schema allows: the listed values, or else the JSON types.
 
     Args:
-        form: the schema of the place.
+        form: the schema of a value.
     """
     if "enum" in form and "x-open" not in form:
         values = [shown(allowed, quoted=True) for allowed in form["enum"] if allowed is not None]
@@ -220,7 +220,7 @@ def expected(form: Form) -> str:
 
 
 def without_null(form: Form) -> Form:
-    """Returns the schema of a place, without null among the allowed values and types."""
+    """Returns a copy of a schema, without null among the allowed values and types."""
     result = {**form}
     for name in ("enum", "type"):
         if isinstance(listed := form.get(name), list):

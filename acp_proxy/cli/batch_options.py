@@ -93,7 +93,7 @@ def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, 
 
 
 def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[str]:
-    """Yields the options from arguments and environment variables as words of a command line.
+    """Yields the options that arguments or variables have set, as words of a command line.
 
     Args:
         ctx: the context of a `BatchCommand`.

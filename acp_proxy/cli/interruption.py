@@ -45,7 +45,7 @@ def interruptible(ctx: click.Context) -> Iterator[None]:
 
 @contextmanager
 def uninterruptible(ctx: click.Context) -> Iterator[None]:
-    """Makes Ctrl-C end the process at once while the context is open."""
+    """Makes Ctrl-C end the process at once, with no exception, while the context is open."""
     if _LEAVES not in ctx.meta:
         yield
         return

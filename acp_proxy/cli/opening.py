@@ -140,8 +140,8 @@ def open_recording(
         word: what the user wrote.
         follow: whether ``latest`` means a running recording. If no recording runs, waits for one.
         unredacted: whether secrets are left unmasked because the caller does not print them.
-        level: the secrets to mask, even with ``--unredacted`` or in a recording that was masked
-            when it was made. Nothing is printed about these secrets.
+        level: which secrets to mask, even with ``--unredacted``, and even if the recording was
+            masked when it was made. Nothing is printed about them. None to mask as above.
         watch: shows the progress of masking; the default is a progress bar.
 
     Raises:

@@ -75,8 +75,8 @@ def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str |
             compare = {"report": "--against {} compares", "diff": "diff compares two"}
             how = compare.get(ctx.info_name or "", "`acp-proxy diff A {}` compares")
             raise Refusal(
-                f"{word!r} is a recording; expected a FILTER: {how.format(word)},"
-                f" text:{word} searches for the word"
+                f"{word!r} is a recording; expected a FILTER: text:{word} searches for the word,"
+                f" and {how.format(word)} recordings"
             )
     parse(text := " ".join(words).strip(), UNREAD)
     return text

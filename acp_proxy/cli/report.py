@@ -111,7 +111,7 @@ def page_parts(
         reader: the recording.
         options: the options of the page.
         level: the level of masking: ``secrets`` or ``private``.
-        path: the path of the recording in the text of the page; empty for the recording's own path.
+        path: the path that the page shows for the recording; empty for the real path.
     """
 
     def watch(frames: Iterator[Any]) -> Iterator[Any]:
@@ -197,7 +197,7 @@ def _write_comparison(
 
 
 def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
-    """Returns a description of what is masked, and True if the page may show secrets."""
+    """Returns what is masked, in words, and whether the page may show secrets."""
     if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
         return "SECRETS ARE NOT MASKED", True
     every = {

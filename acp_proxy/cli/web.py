@@ -94,7 +94,7 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
 
 
 def _shown(rec: str | None) -> tuple[Path, Path | None]:
-    """Returns the directory, and the recording to show first; None in its place shows the list."""
+    """Returns the directory, and the recording to show first, or None to show the list first."""
     if rec is None:
         directory = recordings().resolve()
         latest = latest_running(directory, working_directory())
@@ -108,7 +108,7 @@ def _shown(rec: str | None) -> tuple[Path, Path | None]:
 
 
 def _answers(address: Address) -> bool:
-    """Whether a window that knows the token of an address answers there."""
+    """Whether a server runs at an address and proves that it knows the token of the address."""
     challenge = secrets.token_hex(32)
     with contextlib.suppress(OSError, ValueError, http.client.HTTPException, TypeError, KeyError):
         host, port = address.host.split(":")

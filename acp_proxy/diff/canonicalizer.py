@@ -73,7 +73,7 @@ class Canonicalizer:
                 template.
             scope: the session of the messages.
             title: the title of the type, as in `ItemType`.
-            peers: the peers that numbered the requests whose ids are in the messages.
+            peers: whose request ids are in the messages; see `RequestPeers`.
             place: the keys that lead to the part to walk; empty to walk whole messages.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
@@ -95,7 +95,7 @@ class Canonicalizer:
             scope: the session of the message.
             names: the stable names of values.
             title: the title of the message's type.
-            peers: the peers that numbered the requests whose ids are in the message.
+            peers: whose request ids are in the message; see `RequestPeers`.
 
         Raises:
             RecursionError: the message is nested too deeply.

@@ -122,7 +122,7 @@ class _Comparison:
         self._compared_b = ComparedSide(self.b.side, cast("list[CommonIndex]", common_b))
 
     def sequences(self) -> list[SequenceDiff]:
-        """Compares all sequences."""
+        """Compares the sequences of A and B; returns all of them with their differences."""
         diffs = [*self._sequences()]
         remove_equal_responses(diffs, self._compared_a, self._compared_b)
         return diffs + changed_responses(diffs, self._compared_a, self._compared_b)

@@ -54,7 +54,7 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a differing place with text hidden on a side wherever the other has a marker.
+    """Returns a differing place; text is hidden on one side where the other side has a marker.
 
     Args:
         field: the differing place. Stable names are marked in its values.
@@ -182,7 +182,7 @@ class Messages:
             message: the decoded message, which is modified.
             scope: the session of the message.
             title: the title of the message's type.
-            peers: the peers that numbered the requests whose ids are in the message.
+            peers: whose request ids are in the message; see `RequestPeers`.
         """
         return self.side.canonicalizer.named(message, scope, self._names, title, peers)
 

@@ -42,7 +42,7 @@ class ItemType(NamedTuple):
 
 
 class RequestPeers(NamedTuple):
-    """The peers whose request ids are in a message, each given as the direction of its requests."""
+    """Says whose request ids are in a message. A peer is given as the direction of its requests."""
 
     own: str
     """The direction of the message itself, or of the request that the message answers."""
@@ -161,10 +161,10 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
 
 
 class ChunkHandler:
-    """Splits a frame that contains a part of a text into this part and the other members.
+    """Separates the part of a text in a frame from the other members of the frame.
 
     Args:
-        joins_texts: whether texts are joined. If not, no frame is a part of a text.
+        joins_texts: whether texts are joined. If not, no frame is split.
     """
 
     def __init__(self, joins_texts: bool) -> None:
@@ -172,7 +172,7 @@ class ChunkHandler:
         self._splitter = ChunkSplitter()
 
     def chunk(self, frame: StoredFrame) -> SplitChunk | None:
-        """Returns a chunk of a message, thought or summary; None for any other frame."""
+        """Splits a chunk of a message, thought or summary. Returns None for any other frame."""
         raw = frame.raw
         # The operator `in` is slower: it first tries to read its left operand as a number.
         if raw is None or raw.find(b"_chunk") < 0:
@@ -180,7 +180,7 @@ class ChunkHandler:
         return self._splitter.split(raw) if frame.method == UPDATE and self._joins_texts else None
 
     def part(self, frame: StoredFrame) -> SplitChunk | None:
-        """Returns a part of any text, including pushed output; None for any other frame."""
+        """Splits a chunk, or a request that pushes output. Returns None for any other frame."""
         if is_push(frame) and self._joins_texts:
             return split_push(frame.raw or b"")
         return self.chunk(frame)

@@ -79,7 +79,7 @@ class Values:
         every: the values by index.
         directories: finds directories in texts.
         plain: texts without a value, which are not searched again.
-        renamed: how often a UUID was named before it was known that the UUID is an id of some kind.
+        renamed: how many values were first known only as UUIDs, and later got the kind of their id.
     """
 
     every: list[Value] = field(factory=list)
@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a value that a line introduces is perhaps also in an earlier place of the line.
+        """Whether a line may contain a new value before the place that introduces the value.
 
         Args:
             known: the number of values that were known before the line was read.
@@ -173,7 +173,7 @@ class Values:
         return False
 
     def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
-        """Notes that cached layouts must be removed if one of their keys becomes a value.
+        """Notes cached layouts. If one of the keys becomes a value later, the layouts are removed.
 
         Args:
             keys: keys without values.
@@ -229,9 +229,9 @@ class Values:
         return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns the start of the first directory in a text, and its `ValueIndex`.
+        """Returns the start and the `ValueIndex` of the first directory in a text, or None.
 
-        The text may be cut, and so end within the directory.
+        An agent may have cut the text. So the text may end with only the beginning of a directory.
         """
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])

@@ -1,8 +1,8 @@
 """Separates the noise of a model from unstable behaviour, using several runs of one agent.
 
 A model words its answer differently in each run. The wording of texts and titles, generated ids,
-the number of messages of a text, and token usage are noise. Everything else that differs among the
-runs is unstable.
+token usage, and the number of messages with texts, titles or usage are noise. Everything else that
+differs among the runs is unstable.
 """
 
 import re

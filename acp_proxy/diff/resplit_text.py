@@ -62,7 +62,7 @@ def resplit_texts(
     spans: Sequence[UnalignedSpan],
     messages: SequenceMessages,
 ) -> ResplitText:
-    """Finds texts that A and B both have, but that differ in their parts or in the items between.
+    """Finds texts that are equal in A and B, but are split differently.
 
     Args:
         a: the items of A.
@@ -93,7 +93,7 @@ def empty_texts(
     common: Set[int],
     around: dict[ItemIndex, ItemIndex],
 ) -> dict[ItemIndex, ItemIndex | None]:
-    """Finds empty texts, which some agents send at random and which are not differences.
+    """Finds empty texts that are not differences: some agents send empty texts at random.
 
     Args:
         items: the items that only one side has.
@@ -103,9 +103,9 @@ def empty_texts(
             other side.
 
     Returns:
-        The empty texts, each with the item of the other side that the text is compared with: the
-        partner of a neighbouring text. This item is None if the other side has a text with the same
-        key.
+        Each empty text, with an item of the other side. The two are compared. The item is the
+        partner of a neighbouring text of the same type. It is None if the key of the empty text is
+        in `common`; then the empty text is not compared.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:
@@ -193,7 +193,7 @@ def _cuts(
 
 
 def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[GroupPair]:
-    """Yields pairs of parts of a text whose chunks differ in members other than the text."""
+    """Yields overlapping parts, one of A and one of B, that differ in more than the text."""
     for i, j in dict.fromkeys(text.cuts):
         if a.texts[i] != b.texts[j]:
             yield (i,), (j,)

@@ -282,9 +282,8 @@ class SequenceBuilder:
     def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
         """Whether an item only repeats an earlier item of its sequence.
 
-        The item repeats the latest item that contains the same values, such as ids and paths. For a
-        state update, or an item with fewer than two of these values, this must be the item directly
-        before it.
+        The earlier item is the latest item with the same values, such as ids and paths. But a state
+        update, or an item with fewer than two values, must repeat the item directly before it.
         """
         template, placeholders = canonical
         if writer.latest.get(placeholders) != template:

@@ -120,8 +120,8 @@ class _Decisions:
         """Reads the next message, in recorded order. Only messages about permissions matter.
 
         Returns:
-            The decision in an answer: ``granted``, ``denied``, ``cancelled``, or any other text of
-            the answer. None for any other message.
+            The decision in an answer: ``granted``, ``denied``, ``cancelled``, ``nothing``, or
+            another word that the answer contains. None for any other message.
         """
         if frame.method != PERMISSION or not isinstance(message, dict):
             return None

@@ -106,7 +106,7 @@ class SideIndex:
 
     @property
     def names_directories(self) -> bool:
-        """Whether this recording contains a directory, which then has a stable name."""
+        """Whether this recording contains any directory. Directories get stable names."""
         every = self.canonicalizer.values.every
         return any(value.kind == PATH and value.is_seen for value in every)
 

@@ -43,11 +43,11 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
 
 def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
-    """Returns an agent without secrets, and without a client's values of variables and headers.
+    """Returns an agent without secrets, values of headers, and values of the variables in `hidden`.
 
     Args:
         agent: the agent.
-        masker: masks the words of its command.
+        masker: masks the words of the agent's command, and its settings entry.
     """
     env = {k: f"<{k}>" if k in agent.hidden else v for k, v in agent.env.items()}
     command = tuple(masker.command([*agent.command]))

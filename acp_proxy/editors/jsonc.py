@@ -62,7 +62,7 @@ def decode(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as e:
-        raise BadSettings(f"expected UTF-8, got another byte at offset {e.start}") from None
+        raise BadSettings(f"it is not UTF-8 at byte {e.start}") from None
 
 
 def parse(text: str) -> JsonNode | None:

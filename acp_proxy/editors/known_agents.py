@@ -86,7 +86,7 @@ def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
     """Returns how the user can run an agent whose package acp-proxy does not run by itself.
 
     acp-proxy runs a package only if its origin was checked; see `KnownAgent.compared`. The text is
-    empty if this was done, if the agent has no package, or if its program is installed.
+    empty if the origin was checked, if the agent has no package, or if its program is installed.
 
     Args:
         id_: the agent's id.

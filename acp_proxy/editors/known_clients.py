@@ -31,7 +31,7 @@ class JsonClient(AcpClient):
         return entries(data, self.agents_section).items()
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the settings entry of an agent. Other members of its original entry are kept."""
+        """Returns an agent's entry: the original members, with the new command and variables."""
         base = agent.value if isinstance(agent.value, dict) else {}
         command = {"command": agent.command[0], "args": [*agent.command[1:]]}
         return {**base, **command, "env": dict(agent.env)}
@@ -67,7 +67,7 @@ class Zed(JsonClient):
         )
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns an agent's settings entry, with Zed's type for agents that have a command."""
+        """Returns an agent's settings entry; the type ``custom`` says that it has a command."""
         return {"type": "custom"} | super().entry(agent) | {"type": "custom"}
 
 

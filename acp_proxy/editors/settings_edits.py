@@ -188,7 +188,7 @@ def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[in
 
 
 def format_json(value: Any, unit: str, *, depth: int = 0) -> list[str]:
-    """Returns the lines of a JSON value. A member of an object begins a line; a list is one line.
+    """Returns a JSON value as lines. Each member of an object has its own line; a list is one line.
 
     Args:
         value: the value.

@@ -100,7 +100,7 @@ def rows_around(reader: RecordingReader, seq: int, context: int, chosen: Filter)
     Args:
         reader: the recording.
         seq: the number of the frame or event.
-        context: how many frames before the frame are included, and how many after it.
+        context: a row is near if its number differs from ``seq`` by at most this number.
         chosen: the filter.
 
     Raises:
@@ -182,8 +182,8 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
         known = known + [s for s in labels_of(reader, "session") if s not in known]
         matching = _matching(known, start)
     if len(matching) != 1:
-        problem = f"{len(matching)} sessions begin with" if matching else "no session begins with"
-        raise BadFilter(f"{problem} {start!r} in {reader.path}; {_named(matching or known)}")
+        problem = f"{len(matching)} session ids begin" if matching else "no session id begins"
+        raise BadFilter(f"{problem} with {start!r} in {reader.path}; {_named(matching or known)}")
     (session,) = matching
     return session_filter(session)
 
@@ -199,4 +199,4 @@ def _matching(known: list[str], start: str) -> list[str]:
 def _named(sessions: list[str]) -> str:
     if not sessions:
         return "it has no sessions"
-    return f"there is {visible(listed(sessions, EXAMPLES))}"
+    return f"expected one of {visible(listed(sessions, EXAMPLES))}"

@@ -315,7 +315,7 @@ class Intervals:
     # How each turn spends its time
 
     def turn_waiting_for(self, exchange: int) -> int | None:
-        """Returns the number of the turn that waits for an answer; None if no turn waits."""
+        """Returns the turn that waits for an exchange's answer, by number; None if no turn does."""
         place = self._places.get(exchange)
         return None if place is None or place[1] is None else place[1].turn.id
 
@@ -375,7 +375,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds to a turn the time since the last call for this turn, or since its start."""
+        """Advances a turn to ``t_ns``. The time since its ``now_ns`` goes to one of its parts."""
         if (since_ns := running.now_ns) < t_ns:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:

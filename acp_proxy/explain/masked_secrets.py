@@ -1,4 +1,4 @@
-"""Finds the markers of a recording, after all its secrets are masked."""
+"""Finds the markers of a recording. Secrets that the file still contains are masked first."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -68,7 +68,10 @@ def _value(
 def _in_line(
     pieces: Iterable[bytes], *, is_json: bool
 ) -> Iterator[tuple[str | None, re.Match[str]]]:
-    """Yields the markers in a line, each with the JSON pointer of its string."""
+    """Yields the markers in a line, each with the JSON pointer of its string.
+
+    The pointer is None if the line is not JSON.
+    """
     line, walk = list(pieces), StringWalk()
     markers = []
     if is_json:

@@ -1,7 +1,7 @@
 """Feeds the messages of a recording to the state machine of a connection, in one pass.
 
 Listeners receive the messages: `show` counts them, `audit` collects actions, and `stats` finds the
-first words of turns. The intervals determine who has to act, and how turns spend their time. A
+first chunk of each turn. The intervals determine who has to act, and how turns spend their time. A
 report runs one pass for all listeners.
 
 Most frames are pieces of streamed messages. For speed, `show`, `audit` and `stats` read only the
@@ -228,7 +228,7 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 
 
 def opened_before(recording: Recording) -> int:
-    """Returns the number of the frame before which updates may be a session's history.
+    """Returns the number of an answer. Updates before this answer may be a session's history.
 
     An imported log may contain an answer without its request. If the request loaded or resumed a
     session, updates before the answer may be history.
@@ -237,8 +237,8 @@ def opened_before(recording: Recording) -> int:
         recording: the recording.
 
     Returns:
-        The number of the last answer without its request that loaded or resumed a session. It is 0
-        without such an answer, or if the recording also has an answer to a prompt that it lacks.
+        The number of the last such answer; 0 if there is none. The number is also 0 if the
+        recording contains the answer to a prompt, but not the prompt.
     """
     if recording.origin is None:
         return 0

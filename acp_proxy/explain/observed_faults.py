@@ -41,7 +41,7 @@ class FiredRule:
 
 
 def mark(frame: Row) -> str:
-    """Returns the words before a frame's text: which rules fired, and what they delivered."""
+    """Returns the words to print before a frame's text: which rules fired, what was delivered."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []

@@ -34,9 +34,9 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the request or the answer of each exchange if only the other half of it is kept.
+    """Completes exchanges: if only the request or only the answer is kept, adds the other one.
 
-    This happens if one half is in a batch, since a batch is kept as a whole.
+    Only one of them is kept if it is in a batch, since a batch is kept as a whole.
     """
     before = -1
     while len(kept) != before:

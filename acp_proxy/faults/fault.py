@@ -218,8 +218,9 @@ _BITS = 53  # the precision of a float
 class Chance(NamedTuple):
     """The random numbers for one match of one rule.
 
-    A number is ``H(seed, rule, scope, number of the match in the scope)``. So a rule that is added
-    to a plan does not change the faults of other rules, and the order of sessions does not matter.
+    A number is ``H(seed, rule, scope, number of the match in the scope, what)``; `draw` gets
+    ``what``. So a rule that is added to a plan does not change the faults of other rules, and the
+    order of sessions does not matter.
     """
 
     seed: int
@@ -230,7 +231,7 @@ class Chance(NamedTuple):
     """The number of the match in the scope, from 1."""
 
     def draw(self, what: str = "") -> float:
-        """Returns a number from 0 to below 1. Equal values of ``what`` give equal numbers."""
+        """Returns a number from 0 to below 1. The same ``what`` gives the same number."""
         key = "\0".join((str(self.seed), self.rule, self.scope, str(self.match), what))
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return (int.from_bytes(digest) >> (64 - _BITS)) / (1 << _BITS)

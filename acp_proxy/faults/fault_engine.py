@@ -109,7 +109,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a later frame for each held delivery. Releases those that saw enough later frames.
+        """Lets a frame overtake the held deliveries. Releases those that wait for no more frames.
 
         Args:
             waiting: the deliveries that were held before the later frame.
@@ -182,7 +182,7 @@ class _Flow:
 
     @classmethod
     def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "_Flow":
-        """Starts the processing of a frame that was received."""
+        """Returns the flow of a received frame, to which no rule has been applied yet."""
         direction = row["stream"]
         delivery = Delivery(direction, (DeliveryPiece(row["raw"] + newline),))
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
@@ -248,7 +248,7 @@ class _Flow:
 class FaultEngine:
     """Executes a plan on a connection that began at `origin`, in monotonic nanoseconds.
 
-    If the plan has a seed, the seed of the plan is used, and not `seed`.
+    `seed` is used only if the plan has no seed.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:

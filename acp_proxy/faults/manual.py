@@ -90,7 +90,7 @@ def summary(
         plan: the rules.
         fired: how often each rule fired, by name.
         seed: the seed of all random numbers.
-        masked: the text to print for each name and for each place of a rule, without secrets.
+        masked: each name and each place of a rule without secrets, by the original text.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)
     yield f"faults: {counts or 'none fired'}"

@@ -82,8 +82,8 @@ class Clock:
             stamp: the next time.
 
         Returns:
-            The nanoseconds; None if the time differs in form from the first time of the log: with
-            or without a date, with or without a time zone.
+            The nanoseconds; None if only one of this time and the first time of the log has a date,
+            or if only one of them has a time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:
@@ -113,7 +113,7 @@ _AGENT = rb"(?<![a-z\d])(?:agent|server|a)(?![a-z\d])"
 
 
 def _marks(outward: bytes, inward: bytes) -> re.Pattern[bytes]:
-    """Returns a pattern for direction marks; only a message's kind and method may follow the mark.
+    """Returns a pattern for a direction mark. Only the message's kind and method may follow it.
 
     Args:
         outward: matches a mark of the direction to the agent.

@@ -105,7 +105,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, a path decides the session of its message."""
+    """The directories of sessions. In the draft, a message's path tells the message's session."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""
@@ -270,7 +270,7 @@ class Transition:
 
 
 def _server_id(holder: dict[str, Any]) -> str | None:
-    """Returns the id of an MCP server; the name of the member depends on the protocol version."""
+    """Returns the id of an MCP server. The protocol version decides which member has the id."""
     server_id = holder.get("serverId", holder.get("acpId", holder.get("id")))
     return server_id if isinstance(server_id, str) else None
 

@@ -128,7 +128,7 @@ class Evidence:
         return vote is not None or message.error_code is not None
 
     def best(self) -> tuple[str, str] | None:
-        """Returns the dialect with the most evidence and the reason; None if no dialect leads.
+        """Returns the dialect with the most evidence, and why it leads; None if no dialect leads.
 
         The reason also names a few kinds of messages that are written in another dialect.
         """

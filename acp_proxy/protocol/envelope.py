@@ -127,7 +127,7 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns, for the name of each field of a struct, two values that say how the field is read.
+    """Returns how each field of a struct is read: two values for each field, by its name.
 
     The first value is the struct that an object is read as; None if the field accepts no object.
     The second value says whether the field accepts a scalar.

@@ -79,7 +79,7 @@ class LineFramer:
 
 
 class Cut(NamedTuple):
-    """A line of a stream."""
+    """A line of a stream, as bytes."""
 
     raw: bytes
     """The line without its newline."""

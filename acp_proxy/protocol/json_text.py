@@ -1,8 +1,8 @@
 """Reads lines of JSON, complete or truncated, as values or as character ranges of the text.
 
-msgspec parses a line. The standard library parses a line that msgspec refuses, for example with NaN
-or half of a surrogate pair. `members` finds the character range of each value. `tokens` reads the
-beginning of a line that is too large for memory.
+msgspec parses a line. The standard library parses a line that msgspec refuses, such as a line that
+contains NaN or half of a surrogate pair. `members` finds the character range of each value.
+`tokens` reads the beginning of a line that is too large for memory.
 """
 
 import json
@@ -171,7 +171,7 @@ def members(text: str, at: int = 0) -> Iterator[Member]:
 
     Args:
         text: a line.
-        at: the index where the object or array begins; any other value has no members.
+        at: the index where a value begins; nothing is yielded for a string, number or word.
 
     Raises:
         ValueError: a member or item is not JSON.

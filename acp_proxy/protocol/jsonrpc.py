@@ -285,7 +285,7 @@ def _token(raw: bytes, value: dict[str, Any]) -> str | None:
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:
-    """Yields the key and the original text of each member of an object or item of an array."""
+    """Yields each member of an object, or each item of an array: its key and its original text."""
     for key, start, end in members(text):
         yield key, text[start:end]
 

@@ -41,7 +41,10 @@ class PermissionAnswer:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the client cancelled the request. A client that cancels a turn must do this."""
+        """Whether the answer is ``cancelled``.
+
+        A client that cancels a turn must answer the turn's open permission requests so.
+        """
         return bool(member(self.result, "outcome", "outcome") == _CANCELLED)
 
     @property
@@ -56,7 +59,10 @@ class PermissionAnswer:
 
     @property
     def decision(self) -> str:
-        """The decision: ``granted``, ``denied``, ``cancelled``, ``nothing``, or another word."""
+        """The decision: ``granted``, ``denied``, ``cancelled``, ``nothing``, or another word.
+
+        Another word is an unknown outcome, or an option's kind or id that tells no decision.
+        """
         if self.granted is not None:
             return GRANTED if self.granted else DENIED
         if not isinstance(self.option_id, str):

@@ -42,7 +42,8 @@ class SessionTracker:
         """Updates the state after the answer to any request.
 
         Args:
-            exchange: the answered exchange. The session of the exchange may come from the answer.
+            exchange: the answered exchange. If the request created a session, the exchange has the
+                session that the answer names.
             message: the answer.
         """
         state, method = self._state, exchange.method

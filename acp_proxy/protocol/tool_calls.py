@@ -1,4 +1,4 @@
-"""The current state of a tool call: the only code that merges the messages about a call.
+"""Computes the current state of a tool call. No other code merges the messages about a call.
 
 A message about a tool call contains only the members that change. A missing member keeps its
 earlier value. A member that is null removes the value in v2, and changes nothing in the other

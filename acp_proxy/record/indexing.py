@@ -57,7 +57,7 @@ class Indexing:
             last_size = size
 
     def is_open_request(self, direction: Direction) -> bool | None:
-        """Whether a request of a direction waits for its answer; None if unknown."""
+        """Whether any request in a direction waits for its answer; None if unknown."""
         if self._indexer is not None and self._behind():
             return None
         if self._indexer is not None:

@@ -48,7 +48,7 @@ async def run_at_stalls(relay: Relay, options: RecordOptions, path: Path) -> Non
                     if is_quiet and (sentence := await run(look, monotonic_ns())):
                         nursery.start_soon(run_command, command, sentence)
             except Exception as e:  # the conversation goes on
-                warn(f"--on-stall has ended: {type(e).__name__}: {e}")
+                warn(f"--on-stall starts no more commands: {type(e).__name__}: {e}")
 
 
 def _open(files: ExitStack, path: Path, limit_s: float) -> Callable[[int], str]:

@@ -85,7 +85,7 @@ def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
     """Declares the facts that a function needs. If a fact is unknown, the function is skipped.
 
     The first argument of the function is a recording, or an object with the attribute
-    ``recording``. None stands for a recording made by acp-proxy.
+    ``recording``. If the recording is None, all its facts count as known.
 
     Args:
         *needed: the facts that must be known.
@@ -177,7 +177,8 @@ def read_origin(values: Any) -> Origin:
     # Earlier versions wrote `answers` when only the client's answers were missing.
     lost = ["middle" if word == "answers" else word for word in values.get("lost", ())]
     if unknown := [word for word in lost if word not in get_args(Lost)]:
-        raise ValueError(f"expected lost to have {', '.join(LOST)}, got {unknown[0]!r:.40}")
+        raise ValueError(f"expected each word of lost to be one of {', '.join(LOST)},"
+                         f" got {unknown[0]!r:.40}")  # fmt: skip
     named = tuple(map(_named_answer, values.get("named_answers", ())))
     return Origin(**{**values, "lost": tuple(sorted(set(lost))), "named_answers": named})
 
@@ -283,7 +284,7 @@ class Recording:
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether it is possible that a request without a recorded answer was or will be answered.
+        """Whether an open request may get an answer later, or may have one that was not imported.
 
         Args:
             live: whether the recorder is running.

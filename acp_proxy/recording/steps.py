@@ -99,7 +99,7 @@ class Ask:
 
 @frozen
 class Answer:
-    """A client's request that a step answers."""
+    """Says which of the client's requests a step answers."""
 
     exchange: int
     rpc_id: str
@@ -331,10 +331,10 @@ class LaneFinder:
         return self._of_session[session]
 
     def _named(self, names: tuple[str, ...]) -> str | None:
-        """Returns the lane in which one of the given names, the first known one, was introduced.
+        """Returns the lane that introduced the first known one of the names; None without one.
 
-        If the name was introduced in several lanes, returns the lane of the most recently active
-        session if it is one of them, or else the latest of them.
+        If several lanes introduced the name, the lane of the most recently active session is
+        returned. If that lane did not, the lane that introduced the name last is returned.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

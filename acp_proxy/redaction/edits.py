@@ -64,7 +64,7 @@ def merge_edits(edits: Iterable[Edit]) -> Edits:
 
 
 def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
-    """Returns the edits of an invalid line, changed so that the line does not become valid JSON.
+    """Merges the edits of an invalid line; changes the last edit if the line would become valid.
 
     Masking must not turn an invalid line into a message. Lines that are longer than `SMALL_LINE`
     after masking are not checked.

@@ -143,10 +143,7 @@ class SecretValues:
         return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns the indexes where a value may start, each with the value's possible lengths.
-
-        The longest length is first.
-        """
+        """Returns each index where a value may start, and the possible lengths, longest first."""
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}
@@ -266,7 +263,7 @@ class HashedSecrets:
             self.longest = max(self.longest, int(length))
 
     def recognized(self, text: str, places: Places) -> Iterator[str]:
-        """Yields each secret of a text if the secret's hash is known.
+        """Searches a text for the secrets, and yields each secret that it finds.
 
         Args:
             text: any text.

@@ -54,8 +54,9 @@ class Markers:
 class NumberedMarkers(Markers):
     """Makes markers for a live conversation, with a number in place of the hash.
 
-    A secret has the same number in each run, and a number reveals nothing about its secret. Use a
-    new object for each redactor.
+    Secrets are numbered in the order in which they occur, so a number reveals nothing about its
+    secret, and is the same each time the conversation is played. Use a new object for each
+    redactor.
 
     Args:
         known: existing markers, by secret.

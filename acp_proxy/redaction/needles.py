@@ -138,10 +138,10 @@ class GrowingNeedles:
         return matches
 
     def _settle(self) -> None:
-        """Makes an automaton of the words added since the latest search, if there are such words.
+        """Prepares the automata for a search.
 
-        Otherwise counts the search. If more searches than there are words were counted since the
-        latest word was added, merges all automata.
+        If words were added, makes an automaton of them, which also replaces small earlier automata.
+        If not, counts the search. When more searches than words were counted, merges all automata.
         """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0

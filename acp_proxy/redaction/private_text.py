@@ -46,7 +46,7 @@ def private_text(text: str, path: Path) -> str:
 
 
 def is_blanked(text: str) -> bool:
-    """Whether a text in a recording with masked private text is a replacement."""
+    """Whether a text is a replacement. Only for a recording in which private text is masked."""
     return _BLANKED.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Distinguishes random text from words, and secrets from texts that only stand for a secret."""
+"""Distinguishes random text from words, and secrets from placeholders such as `$TOKEN`."""
 
 import re
 from math import log2

@@ -159,7 +159,7 @@ class Redactor:
             raw: the bytes of the lines.
 
         Returns:
-            The number of words that were searched for; None if a word matched.
+            None if a word matched; otherwise the number of words that were searched for.
         """
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 

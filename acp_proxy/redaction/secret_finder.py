@@ -78,7 +78,7 @@ class SecretFinder:
         return join_spans([*spans, *coloured])
 
     def address(self, url: str) -> list[MaskedSpan]:
-        """Returns the spans of a URL's path and query that may be secrets.
+        """Returns the spans to mask in the path and the query of a URL.
 
         Plain words are not masked. A part that looks like a key is remembered, and masked elsewhere
         too. Other parts are masked only in this URL.
@@ -95,7 +95,7 @@ class SecretFinder:
         return spans
 
     def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
-        """Searches a text for secrets that have a usual form, and for known secrets.
+        """Searches a text for secrets with a known form, and for words of the secrets found so far.
 
         Args:
             text: any text.

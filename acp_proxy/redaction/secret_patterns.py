@@ -68,8 +68,8 @@ def search(
     Args:
         text: any text, decoded.
         loose: see `find`.
-        places: the matches of needles in the text, if known. Matches with higher numbers than the
-            needles belong to other words, and are ignored.
+        places: the matches of needles in the text, if known. The matches of other words are
+            ignored: their numbers are higher than the numbers of the needles.
         seams: the indexes where pieces of the text begin.
     """
     if places is None:

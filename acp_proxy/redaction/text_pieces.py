@@ -75,7 +75,7 @@ class PieceReader:
         return self._read_pushed(raw) if _PUSH in raw else None
 
     def _read_pushed(self, raw: bytes) -> Piece | None:
-        """Returns the piece in a line that sends output (see `PUSHES`); None without a piece.
+        """Returns the piece in a line that sends output (see `PUSHES`); None if it has no piece.
 
         The line is not parsed if it differs from the latest line with pushed output only in the
         text.
@@ -109,7 +109,7 @@ def may_be_piece(raw: bytes) -> bool:
 
 
 def _pushed(raw: bytes) -> Piece | None:
-    """Returns the piece in a line that sends output (see `PUSHES`); None without a piece."""
+    """Returns the piece in a line that sends output (see `PUSHES`); None if it has no piece."""
     labels = read(raw)
     if labels.kind is not Kind.NOTIFICATION:
         return None

@@ -230,9 +230,9 @@ class IndexBlocks:
         """Returns a block of the rows that were added since the last block, uncompressed.
 
         Args:
-            cells: for each block that contains cells of these rows, its first row.
-            payloads: for each block that contains lines of these rows, its first row and its number
-                of rows.
+            cells: the first row of each block that contains cells of these rows.
+            payloads: the first row and the number of rows of each block that contains lines of
+                these rows.
         """
         columns: list[tuple[str, str, int]] = []
         data = []

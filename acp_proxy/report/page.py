@@ -251,7 +251,7 @@ def _safe(value: Any) -> Any:
 
 
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
-    """Formats a duration. The template's context contains the resolution of the recorded times."""
+    """Formats a duration with the resolution of the recorded times, which the context contains."""
     return duration(ns, context["step_ns"])
 
 

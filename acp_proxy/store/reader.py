@@ -130,7 +130,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether a request without a recorded answer perhaps has, or can still get, an answer."""
+        """Whether a request without a recorded answer may have been answered, or may still be."""
         return self.recording.is_open(live=self.live)
 
     @property
@@ -383,7 +383,7 @@ class RecordingReader(Rows):
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is a text form of a recording. The first bytes rule out a database."""
+    """Whether a file is a text form of a recording. False for a database."""
     if database.is_sqlite(path):
         return False
     from acp_proxy.store.copies.text_import import is_text_form

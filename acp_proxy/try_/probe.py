@@ -287,10 +287,10 @@ class Prober:
         return await self._agent.peer.request(method, params, name)
 
     async def _send(self, name: str, step: ProbeStep, params: Any) -> str | None:
-        """Sends a notification or a line.
+        """Sends a notification or a line, and judges the agent's reaction.
 
         Returns:
-            How the answer differs from the expected answer; None if it does not differ.
+            Words about the agent's mistake, such as a missing answer; None without a mistake.
         """
         strays = self._tape.strays = []
         message = {"jsonrpc": "2.0", "method": step.notify, "params": params}

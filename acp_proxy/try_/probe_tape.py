@@ -34,8 +34,8 @@ class ProbeTape:
 
     Attributes:
         lines: the lines that the current probe sent, and the answers to these lines.
-        offences: by the id of a broken probe without steps: the lines that break the probe, each
-            with a few words. None in place of a line if no single line breaks the probe.
+        offences: the lines that break a probe without steps, each with a few words; by the probe's
+            id. None in place of a line if no single line breaks the probe.
         open: the session of each open request, by the request's id as JSON text.
         strays: the answers that belong to no open request. None if no answer of this kind is
             expected now.

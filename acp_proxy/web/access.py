@@ -221,7 +221,7 @@ class Guard:
         """Logs an event, unless an event with the same words was logged before.
 
         Args:
-            words: what has happened. All words are kept, so pass only few different words.
+            words: what has happened. Every different text stays in memory, so there must be few.
         """
         if words not in self._noted:
             self._noted.add(words)
@@ -254,7 +254,7 @@ def is_data(path: str) -> bool:
 
 
 def _is_link(path: str, headers: Mapping[str, str]) -> bool:
-    """Whether a request follows a link to a page. The opener, a local file, has such a link."""
+    """Whether a browser requests a page to show it, for example because the opener leads to it."""
     mode, destination = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
     is_page = path == "/" or path.startswith("/r/")
     return is_page and mode == "navigate" and destination == "document"

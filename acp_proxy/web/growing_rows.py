@@ -132,7 +132,7 @@ class GrowingRows:
         return takewhile(lambda row: row["seq"] <= self.last, rows)
 
     def _line(self, row: Row, piece: int) -> bytes:
-        """Returns the line of a row; only one piece of a line larger than `PAYLOAD_BYTES`."""
+        """Returns the line of a row, or the given piece of a line larger than `PAYLOAD_BYTES`."""
         data = row["data"].encode() if "raw" not in row else row["raw"]
         start, end = piece * PAYLOAD_BYTES, (piece + 1) * PAYLOAD_BYTES
         if "raw" not in row or not is_excerpt(row):
@@ -146,7 +146,7 @@ class GrowingRows:
         return kept
 
     def continues(self, earlier: "GrowingRows") -> bool:
-        """Continues where an earlier reading of the recording ended, if its rows are unchanged.
+        """Continues where an earlier reading ended, if the rows that it read are unchanged.
 
         The rows may be in another file now, since a recorder, or a reader after the recorder's end,
         moves rows. A row may have changed because of a later row, for instance if the later row

@@ -281,7 +281,7 @@ class LivePage:
         await self._record("meta", compressed(encode_json(meta)))
 
     async def _keep_facts(self) -> None:
-        """Reads the facts when there are new rows or the facts are old, with pauses."""
+        """Reads the facts after new rows or, while a recorder runs, after a time. Then pauses."""
         outdated, took = self._outdated, 0.0
         while True:
             is_live = self._rows is not None and self._rows.reader.live
@@ -304,7 +304,7 @@ class LivePage:
     def _is_due(self, took: float, paused_at: float) -> bool:
         """Whether to read the facts again: the pause is over, and the latest facts were sent.
 
-        The entries of a later reading only complete the entries that the page has.
+        A reading leaves out entries that the previous reading had, so each reading must be sent.
         """
         pause = max(_FLOOD_S if self._is_fast else _LEAST_S, _SHARE * took)
         return self._news is None and trio.current_time() >= paused_at + pause

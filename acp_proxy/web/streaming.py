@@ -74,7 +74,7 @@ async def while_open(receive: Receive, work: Callable[[], Awaitable[None]]) -> N
 
 @frozen
 class CommandOutput:
-    """An answer with the output of an ``acp-proxy`` command. The answer's end ends the command."""
+    """The output of an ``acp-proxy`` command as an answer; the answer's end kills the command."""
 
     words: Sequence[str]
     """The command and its arguments."""
@@ -83,7 +83,7 @@ class CommandOutput:
     """The exit codes with which the output is complete."""
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends the output; if the command fails without output, the last line of its stderr."""
+        """Sends the output. If the command fails without output, sends the last line of stderr."""
         arguments = [sys.executable, "-P", "-m", "acp_proxy", *self.words]
         process = await trio.lowlevel.open_process(
             arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE

@@ -164,8 +164,8 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
         os.kill(cluster.scheduler, signal.SIGKILL)
         assert batch.wait(DEADLINE_S) == 2
         assert fleet.stderr.splitlines()[-1:] == [
-            f"acp-proxy: lost the Dask scheduler at {cluster.address}; with --results, the same"
-            " command continues with the remaining recordings"
+            f"acp-proxy: lost the Dask scheduler at {cluster.address}; a batch with --results"
+            " continues with the remaining recordings if you run the same command again"
         ]
         wait_until(lambda: not fleet.agents(), "the agent to end")
     (kept,) = fleet.verdicts()

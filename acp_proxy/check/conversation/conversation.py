@@ -273,7 +273,7 @@ class Conversation:
         return None if dialect is None else DialectSchema.of_dialect(dialect)
 
     def compared(self, message: CheckedMessage) -> SchemaComparison:
-        """Compares a message with its type. In an unknown dialect, nothing differs."""
+        """Returns where a message does not match its type; no problems in an unknown dialect."""
         if message.comparison is None:
             message.comparison = message.compared_with(self.schema_of(message))
         return message.comparison

@@ -236,7 +236,7 @@ class SessionRecord:
 
     @classmethod
     def of_unseen(cls, name: str, seq: int) -> "SessionRecord":
-        """Returns the record of a session whose opening may be missing.
+        """Returns a new record for a session whose opening may not have been recorded.
 
         Args:
             name: the id of the session.

@@ -89,6 +89,8 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
     """Whether the id of a request belongs to an earlier unpaired answer or to another open request.
 
+    Such an answer is then forgotten.
+
     Args:
         conversation: the conversation.
         message: the request.
@@ -145,10 +147,10 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Finds another request for an answer that has a wrong id, and marks the request as answered.
+    """Moves an answer that has a wrong id from the request of `exchange` to another request.
 
-    Until now, the answer was matched to the request of `exchange`. Now the right answer to that
-    request has come.
+    Now the right answer to the request of `exchange` has come. The other request, if an open one
+    fits, is marked as answered.
 
     Args:
         conversation: the conversation.

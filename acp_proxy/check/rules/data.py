@@ -106,7 +106,7 @@ def custom_requests_are_answered(conversation: Conversation) -> Breaches:
 
 @rule("ext.unanswered", answers=(ANY,))
 def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors with a wrong code among the answers to unknown custom requests."""
+    """Finds errors which say that a custom method is unknown, but have the wrong code."""
     code = message.parsed.error_code
     if not message.is_error or not _is_custom(message) or code in (None, _NOT_FOUND):
         return

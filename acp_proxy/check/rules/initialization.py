@@ -259,7 +259,7 @@ def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.retry-without", requests=("session/new",))
 def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a session request that follows a demand for a login, without a login in between."""
+    """Finds a ``session/new`` that is sent again without the login that the agent demanded."""
     refused = conversation.auth_required
     if refused is None or refused.method != "session/new" or conversation.is_logged_in:
         return  # after a login, the agent is to blame
@@ -279,7 +279,7 @@ _TO_AGENT = Direction.TO_AGENT
 
 
 def _is_readable(message: CheckedMessage) -> bool:
-    """Whether the params or the result are an object."""
+    """Whether the result is an object, or the params are an object, null or missing."""
     if not isinstance(message.value, dict):
         return False
     if message.is_result:

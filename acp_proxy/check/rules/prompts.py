@@ -41,7 +41,7 @@ _MOST = 1_000
 def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds the error "invalid params" for a valid prompt that has only texts and resource links.
 
-    Errors about the session are left out if the opening of the session was not recorded.
+    Errors about the session are left out if they call it unknown, or if its opening is unrecorded.
     """
     request = message.request
     if not message.is_error or message.parsed.error_code != -32602 or request is None:

@@ -295,7 +295,7 @@ def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -
 
 @rule("perm.asked-again", results=(PERMISSION,))
 def remember_grants(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers tool calls that are always allowed."""
+    """Remembers tool calls that the client chose to allow always."""
     request, chosen = message.request, member(message.result, "outcome", "optionId")
     kinds = [option.get("kind") for option in options_of(None if request is None else request.value)
              if option.get("optionId") == chosen]  # fmt: skip
@@ -305,7 +305,7 @@ def remember_grants(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("perm.asked-again", requests=(PERMISSION,))
 def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds permission requests for tool calls that are always allowed."""
+    """Finds permission requests for tool calls that the client already chose to allow always."""
     if granted := conversation.memory.grants.get(_asked(message)):
         yield Breach("what was allowed always is asked for again", (granted,))
 

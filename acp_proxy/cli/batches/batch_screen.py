@@ -181,7 +181,7 @@ def _listed(verdict: JobVerdict) -> list[Finding]:
 
 
 def _runs(verdict: JobVerdict) -> list[str]:
-    """Returns a line for each listed run of a sweep: its plan and its outcome."""
+    """Returns a line for each run in the verdict of a sweep: plan, outcome and output."""
     runs = [] if verdict.command != SWEEP else verdict.findings or ()
     return [": ".join(_run_words(run)) for run in runs]
 

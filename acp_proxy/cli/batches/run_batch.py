@@ -210,7 +210,7 @@ def _is_being_recorded(path: str) -> bool:
 
 
 def _expect_elsewhere(words: Iterable[str]) -> None:
-    """Raises Refusal if new runs would be recorded into a directory that is verified.
+    """Raises Refusal if the directory for new runs is in a directory to verify.
 
     Args:
         words: the words that name the recordings.

@@ -232,7 +232,7 @@ def _report(
 
 
 def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
-    """Reads the baseline; empty if the file is missing and the command will write the file."""
+    """Returns the baseline. It is empty without a path, or if the command is to create the file."""
     if path is None or (update_baseline and not path.exists()):
         return Baseline()
     return read_baseline(path)

@@ -152,7 +152,10 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Proposes comparison rules. Prints these and the given rules, or writes both to a file."""
+    """Proposes comparison rules. Writes the given and the proposed rules to a file, or prints them.
+
+    With `as_json`, prints only the proposed rules.
+    """
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

@@ -34,7 +34,7 @@ class DiffLines:
 
     Args:
         screen: the screen.
-        newest: the largest frame number, or nearly the largest, for the width of the numbers.
+        newest: about the largest frame number; it sets the width of the columns of numbers.
     """
 
     def __init__(self, screen: Screen, newest: int = 0) -> None:
@@ -123,7 +123,7 @@ class DiffLines:
 
 
 def _preview(entry: DiffEntry) -> str:
-    """Returns the preview of a frame; drops its first word if the title ends with this word."""
+    """Returns the preview of an entry, without a first word that repeats the title's last word."""
     word = entry.title.rpartition(" ")[2]
     text = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {text}" if text else ""
@@ -138,7 +138,7 @@ def _runs(entry: DiffEntry) -> str:
 
 
 def _lines(value: Any, longest: int) -> list[str]:
-    """Returns the lines of a text, or of a value's members, each cut to `longest` characters."""
+    """Returns the lines that show a value, each cut to `longest` characters; see `_members`."""
     try:
         lines = [*_members(value)]
     except RecursionError:

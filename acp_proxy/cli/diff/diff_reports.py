@@ -110,7 +110,7 @@ class _Place:
     left_out: int = 0
 
     def add(self, kind: str, lines: Iterable[str]) -> None:
-        """Adds a difference. The lines about the difference are made only if there is room."""
+        """Counts a difference, and adds its lines until the test case has `_MOST_LINES` lines."""
         self.counts[kind] += 1
         if self.left_out:
             self.left_out += 1
@@ -161,7 +161,7 @@ class DiffCases(DiffReporter):
 
 
 class RuleHint(DiffReporter):
-    """Prints on stderr the options with which the differences would be ignored.
+    """Prints on stderr how to ignore the differences: options, and the command that learns rules.
 
     Args:
         words: the user's names for the recordings.
@@ -200,7 +200,7 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints proposed rules on stdout. Prints on stderr which differences these rules leave.
+    """Prints proposed rules on stdout, and on stderr the differences that remain with the rules.
 
     Args:
         result: the proposed rules.

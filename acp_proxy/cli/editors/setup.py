@@ -163,7 +163,8 @@ def _agents(
     """Returns the agents to record.
 
     Raises:
-        Refusal: no agent can be recorded, or several can be recorded and `is_one` is set.
+        Refusal: no agent can be recorded, or the named agent cannot. If `is_one` is set, also if
+            several agents can be recorded, or if the settings have a problem.
     """
     title = found_client.client.title
     for problem in found_client.problems:
@@ -174,7 +175,8 @@ def _agents(
         return [_agent_named(found_client, name, machine)]
     agents = _unrecorded(found_client, machine)
     if not agents and found_client.recorded:
-        raise Refusal(f"each agent of {title} is set up already; --agent NAME chooses an agent")
+        raise Refusal(f"every agent of {title} that can be recorded is set up already;"
+                      " name another agent with --agent NAME")  # fmt: skip
     if not agents:
         agents = [
             known_agent(id_, machine)
@@ -212,7 +214,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
                 " known agent, or first add this agent to the settings with its command"
             )
         if agent.proxy:
-            raise Refusal(f"{agent.name!r} is set up to be recorded already: see {agent.path}")
+            raise Refusal(f"{agent.name!r} is already set up to be recorded: see {agent.path}")
         return startable
     if id_ := agent_id(word):
         return known_agent(id_, machine)
@@ -229,8 +231,8 @@ def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
 def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
     """Returns the agent with its command; None if no command is known.
 
-    The settings have no command for an agent that the client installs. Its command is taken from
-    the list of known agents.
+    The settings have no command for an agent that the client installs. The command of such an agent
+    is taken from the list of known agents.
     """
     if agent.agent:
         return agent

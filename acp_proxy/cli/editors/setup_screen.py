@@ -46,7 +46,7 @@ class ListedClient:
 
 
 def masker() -> Masker:
-    """Returns functions that mask secrets; with ``--unredacted``, the functions change nothing."""
+    """Returns a masker for texts and commands; with ``--unredacted``, it changes nothing."""
     if is_unredacted():
         return Masker(lambda text: text, lambda words: words)
     redactor = new_redactor()

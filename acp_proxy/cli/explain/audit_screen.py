@@ -234,7 +234,7 @@ def _different(action: Action) -> list[AuditedPath]:
 
 
 def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns the actions to list in a table, in order. Actions with a warning are preferred."""
+    """Returns at most ``most`` actions, by id; prefers refused actions and those with a warning."""
     if most is None or len(actions) <= most:
         return [*actions]
     chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]

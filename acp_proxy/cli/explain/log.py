@@ -171,8 +171,8 @@ class _JsonTimeline:
     def print(self, chosen: Filter, lines: int | None, look: _Look | None, *, follow: bool) -> None:
         """Prints the frames so far. With `follow`, also prints later ones until the recorder ends.
 
-        `look` is called now and then. When `look` returns a condition of ``--until`` that is met
-        and a sentence about it, this method prints the sentence and exits.
+        Calls `look` now and then. `look` returns None until a condition of ``--until`` is met, and
+        then the condition and a sentence. This method then prints the sentence and exits.
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)

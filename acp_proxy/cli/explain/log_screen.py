@@ -266,7 +266,7 @@ class TimelineLayout:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Yields the paired frame's number and latency if the answer is slow, or "open".
+        """Yields a slow answer's pair and latency, or "open" or "unanswered" for a request.
 
         Yields nothing for other lines: on a narrow terminal, the preview needs the room.
         """

@@ -121,7 +121,8 @@ def search(
         warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
         if re.fullmatch(r"\w+", pattern):
             quoted = shlex.quote(f'"{pattern}"')
-            warn(f"in quotes, whole names of methods and members are searched, too: {quoted}")
+            warn("to find names of methods and members, too, put the whole name in double quotes:"
+                 f" {quoted}")  # fmt: skip
     sys.exit(code)
 
 

@@ -141,10 +141,10 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """Returns the label of a match's frame: the tool call, or else the method.
+        """Returns the label of a match's frame: its tool call or its method.
 
-        Also returns the method if the match contains a quote or is a part of the method, or if the
-        match with the text around it is the title of the tool call.
+        The label is the method if there is no tool call, if the match contains a quote or is a part
+        of the method, or if the match with the text around it is the title of the tool call.
         """
         place, match = hit.place, hit.excerpt.match
         if place.tool_call is None or '"' in match or match in (place.method or ""):

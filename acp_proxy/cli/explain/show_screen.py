@@ -57,7 +57,7 @@ def show_summary(
     Args:
         summary: the summary of the recording.
         word: the recording as the user named it.
-        page: the page to print on; None to print on stdout, with the next commands.
+        page: the page to print on; None for stdout, where a terminal also gets commands to try.
         is_brief: whether to print only the problems and the line of facts.
     """
     has_hint = page is None
@@ -82,7 +82,7 @@ def show_summary(
 def _details(
     page: RecordingPage, summary: Summary, word: str, first: list[Finding], *, has_crashed: bool
 ) -> None:
-    """Prints the course of the conversation, the findings that are not in `first`, the origin."""
+    """Prints the course of the conversation, then the findings not in `first`, then the origin."""
     _course(page, summary)
     if notes := [finding for finding in summary.findings if finding not in first]:
         page.print()

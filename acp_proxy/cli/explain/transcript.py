@@ -145,6 +145,6 @@ def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
 def _warn_of_size(output: Path) -> None:
     if (size := output.stat().st_size) > _LONGEST_ISSUE:
         warn(
-            f"{output} has {byte_size(size)}; an issue on GitHub takes {_LONGEST_ISSUE:,}"
-            " characters. --turn and FILTER choose a part of the conversation"
+            f"{output} has {byte_size(size)}; an issue on GitHub can have at most"
+            f" {_LONGEST_ISSUE:,} characters. --turn and FILTER choose a part of the conversation"
         )

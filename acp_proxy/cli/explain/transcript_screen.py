@@ -99,7 +99,7 @@ def show_transcript(
 
 
 def _in_order(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items in order, but a tool call before a terminal that directly precedes it."""
+    """Yields the items in order. If a tool call directly follows its terminal, swaps the two."""
     pending: list[Item] = []
     for item in items:
         if pending and not _is_part(pending[0], item):
@@ -339,7 +339,7 @@ def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
 
 
 def rendered(line: str) -> Iterator[Piece]:
-    """Yields a line of a message without the marks of headings, lists, bold words and code.
+    """Yields a line of a message in pieces, without marks of headings, lists, bold and code.
 
     Args:
         line: a line of Markdown.

@@ -247,7 +247,7 @@ def _verify_many(
 
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
-    """Returns a reader that masks the secrets of a recording, since the new run is masked, too."""
+    """Opens the recording again with its secrets masked, since the new run is masked, too."""
     source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 
@@ -282,7 +282,10 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether a given signal killed the agent. If so, the recorder ended itself by this signal."""
+    """Whether the signal that ended the recorder had ended the agent before.
+
+    If so, the recorder was not killed: it ends itself in the way the agent ended.
+    """
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False
@@ -312,7 +315,7 @@ _GIVEN = re.compile(
 
 @frozen
 class GivenSecrets:
-    """The secrets that replace markers."""
+    """The user's secrets, which are sent in place of the recorded markers."""
 
     values: dict[str, str] = field(factory=dict, repr=False)
     """The secrets, each with its marker."""

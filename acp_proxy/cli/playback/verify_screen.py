@@ -267,7 +267,7 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
-    """Returns the errors of the agent. Findings about the replayed client do not count."""
+    """Returns the findings that are errors of the agent. The client is only replayed."""
     findings = in_order(checked.findings)
     return [
         finding
@@ -297,7 +297,7 @@ def _print_conversation(play_report: PlayReport) -> None:
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
-    """Yields a case for the whole, perhaps one for the rules, and one for each diverged session."""
+    """Yields test cases: the conversation, the rules if they were checked, diverged sessions."""
     counted = [
         divergence
         for divergence in report.conversation.divergences

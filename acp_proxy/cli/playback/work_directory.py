@@ -25,7 +25,7 @@ def directories(
     """Makes a new directory for each recorded directory. Removes the new directories at the end.
 
     The new directories are nested as the recorded directories are. Relative directories are
-    resolved against `start`. A recorded text that cannot be a path is left out.
+    resolved against `start`. A recorded name that cannot be a path gets no directory.
 
     Args:
         recorded: the directories, in the order in which the recorded client named them.

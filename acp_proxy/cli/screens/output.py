@@ -156,8 +156,8 @@ def say_json(value: Any) -> None:
 class Writer:
     """Writes many lines to stdout, in blocks.
 
-    A terminal gets each line at once. A pipe gets a line at once only after a pause in the
-    output, since its reader is then perhaps waiting.
+    A terminal gets each line at once. A pipe gets the waiting lines when a block is full, or with
+    the first line that is written more than `_PAUSE_S` seconds after the latest flush.
     """
 
     _PAUSE_S = 0.05

@@ -147,8 +147,8 @@ def aligned(
     """Yields indented rows with aligned cells; columns without text take no room.
 
     Args:
-        rows: the rows. Each cell is one piece, and rows may have fewer cells. Only the last cell
-            is fitted to the screen.
+        rows: the rows, which may differ in their numbers of cells. Each cell is one piece. Only
+            the last cell of a row is fitted to the screen.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
         spare: the indexes of cells that may be left out. Cells are left out in this order until the
@@ -186,7 +186,7 @@ def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
     """Draws a bar of several parts. Each part above zero has at least one column.
 
     Args:
-        spent: the time of each part, by the piece that is repeated to draw the part.
+        spent: the time of each part. The key is the piece that is repeated to draw the part.
         whole: the time that fills all columns.
         columns: the length of the longest bar.
     """

@@ -38,7 +38,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The options with which more of a copy is masked than without them."""
+    """The options ``--level``, ``--path`` and ``--pattern``, which mask more of a copy."""
 
     level: str | None
     paths: tuple[str, ...]
@@ -270,7 +270,9 @@ def export(
                 say(str(path))
         return
     if turn is not None:
-        raise Refusal("--turn is for --format pytest; for other forms, use a FILTER such as turn:2")
+        raise Refusal(
+            "--turn is for --format pytest; for other formats, use a FILTER such as turn:2"
+        )
     if max is not None and format != "mermaid":
         raise Refusal("--max is for --format mermaid")
     stream = _STREAMS.get(dir or "", "")

@@ -44,7 +44,7 @@ _KINDS = {
 
 
 class HeadedInput:
-    """An input whose beginning is read first. It may be a pipe, which can be read only once.
+    """An input whose beginning can be read before its lines, even if the input is a pipe.
 
     Nothing is read after the end of the input, because a terminal would wait for more.
 

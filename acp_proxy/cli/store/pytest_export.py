@@ -54,7 +54,7 @@ def turns_type(_ctx: click.Context, _param: click.Parameter, value: str | None) 
         return None
     match = _RANGE.fullmatch(value)
     if match is None or not (match[1] or match[3]) or (match[3] and not match[2]):
-        raise click.BadParameter(f"{value!r} are not turns: expected 2, 2..4, 2.. or ..4")
+        raise click.BadParameter(f"{value!r} is not a range of turns: expected 2, 2..4, 2.. or ..4")
     first, last = (int(n) if n else None for n in (match[1], match[3]))
     if not match[2]:
         last = first

@@ -165,7 +165,7 @@ class DoctorContext:
     """Asks an installed acp-proxy for its version; see `ask_version`."""
 
     def command(self, *words: str | Path) -> str:
-        """Returns a shell command that starts this acp-proxy, without its path if PATH leads to it.
+        """Returns a shell command that runs this acp-proxy, by its name if PATH leads to it.
 
         Args:
             *words: the arguments of acp-proxy.

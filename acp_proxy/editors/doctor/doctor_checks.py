@@ -80,7 +80,7 @@ class _Entry:
         self._name = f"{client.title} {agent.name!r}"
 
     def results(self) -> Iterator[CheckResult]:
-        """Yields an OK result if acp-proxy is started correctly, then a result for each problem."""
+        """Yields an OK result, if acp-proxy answers and nothing is an error; then all problems."""
         version, troubles = self._version()
         troubles += [*self._arguments(), *self._variables()]
         if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:
@@ -245,7 +245,7 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Splits the start of a command into the words before acp-proxy and the words of acp-proxy."""
+    """Returns the words before acp-proxy, such as ``env A=B``, and the words that run acp-proxy."""
     count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
     return [*words[:-count]], [*words[-count:]]
 
@@ -265,7 +265,7 @@ def version(_context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def start_script(context: DoctorContext) -> Iterator[CheckResult]:
-    """Yields the results for the path of acp-proxy that has to be in an editor's settings.
+    """Yields the results for the path of acp-proxy, which an editor's settings have to contain.
 
     Args:
         context: the machine, and how acp-proxy is started on it.

@@ -2,7 +2,7 @@
 
 A tool call and the requests to the client that carry it out are one action. A request belongs to a
 tool call if the request or its answer names the call or the call's terminal. Otherwise, the request
-belongs to the turn's only open call with the same path or command.
+belongs to the open call of the turn with the same path or command, if there is exactly one.
 
 A request that belongs to no call is an action of its own. It is linked to the actions that it may
 be part of. Facts in a request replace the agent's description of the action.
@@ -336,7 +336,10 @@ class ActionLog(Listener):
         return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Notes which permission requests of the turn may concern an action that has none."""
+        """Notes which permission request of the turn may concern an action without such a request.
+
+        For a read, sets the action's tool call instead, if only one call has the same path.
+        """
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
             near = [call.tool_call for call in self._candidates(probe) if share_path(call, probe)]
@@ -365,7 +368,10 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies a call's id into an action; for kinds in `ASKED_FOR`, also the call's permissions."""
+    """Copies a call's id into an action.
+
+    Also copies the call's permissions if the action's kind is in `ASKED_FOR`.
+    """
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -90,7 +90,7 @@ def _answered_status(action: Action) -> ActionStatus:
 
 
 def _name_alike(actions: list[Action]) -> None:
-    """Links actions that only the agent reports with actions of the client that may be the same."""
+    """Links two actions that may be the same: one requested of the client, one only reported."""
     by_client: dict[_Key, list[Action]] = {}
     for action in actions:
         if action.source is Source.CLIENT:

@@ -198,7 +198,7 @@ class Action:
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the action's frames: the first one, last status, requests and answers."""
+        """The numbers of the action's frames: first frame, last status, requests and answers."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}

@@ -102,7 +102,8 @@ class PermissionLog:
     def grants_before(self, action: Action) -> list[LastingGrant]:
         """Returns the earlier permissions that may also cover an action.
 
-        These are lasting permissions, and a permission of this turn for the same file or command.
+        These are lasting permissions. The latest permission request of the turn for the same file
+        or command is added if it was granted.
         """
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []

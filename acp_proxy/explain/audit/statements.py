@@ -244,7 +244,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
-    """Adds the facts in a tool's arguments, which each agent names differently, to a statement."""
+    """Adds the facts in a tool's arguments to a statement. Agents name arguments differently."""
     if not isinstance(given, dict):
         return
     said.command = command_of(given) or said.command

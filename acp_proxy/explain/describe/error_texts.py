@@ -60,7 +60,7 @@ def describe_error(error: object, dialect: str | None = None) -> str:
 
 
 def _message(message: str) -> str:
-    """Returns the readable part of an error message, which may be JSON of a model server."""
+    """Returns the readable part of an error message that may be the JSON of a model server."""
     answer = json_or_none(message.encode(errors="replace")) if message.startswith("{") else None
     if not isinstance(answer, dict):
         return message

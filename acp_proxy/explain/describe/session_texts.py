@@ -68,7 +68,7 @@ def prompt(params: Value) -> str:
 
 
 def prompt_text(params: Value) -> str:
-    """Returns the text of a prompt, and a description of its attachments."""
+    """Returns the text of a prompt, followed by a description of its attachments."""
     text = content(params.get("prompt", params.get("content")))
     return joined(text, content(params.get("attachments")))
 

@@ -27,7 +27,7 @@ shown."""
 
 
 def call_in(raw: bytes) -> CallState:
-    """Returns the state of a tool call, as a message reports it. Never raises."""
+    """Returns what a single message reports about a tool call. Never raises."""
     call = CallState()
     call.take(call_of(params_of(raw)))
     return call
@@ -160,7 +160,7 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 def chosen_option(outcome: Value, asked: Value) -> Value:
     """Returns the option that an outcome selects; empty if no option is selected.
 
-    If the request does not offer the selected option, the result contains only its id.
+    If the request does not offer the selected option, the returned option has only an id.
 
     Args:
         outcome: the outcome in the answer to a permission request.

@@ -35,7 +35,7 @@ lines."""
 
 
 class Cells(NamedTuple):
-    """The columns of a line of the timeline that come before its text."""
+    """The columns before the text in a line of the timeline."""
 
     number: str
     time: str

@@ -108,7 +108,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the waiting hits that no hit found later can precede.
+        """Removes and returns the waiting hits that are final: no later hit belongs before them.
 
         If more than `REMEMBERED` hits wait, the earliest hits are returned in any case, until only
         `REMEMBERED` hits are left.

@@ -94,7 +94,7 @@ class Pattern:
 
 
 def escaped_strings(line: str) -> list[str]:
-    """Returns those JSON strings of a line that contain escapes, decoded."""
+    """Decodes and returns the JSON strings in a line; only those that contain escapes."""
     return list(map(undone, _ESCAPED_STRING.findall(line)))
 
 
@@ -162,7 +162,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether case makes no difference to the matches of a pattern in lower-case ASCII text."""
+    """Whether a pattern has the same matches in lower-case ASCII text if case is not ignored."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

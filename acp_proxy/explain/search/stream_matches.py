@@ -164,7 +164,7 @@ class _Text:
 
 
 class Streams:
-    """The messages of a recording that are being streamed.
+    """Finds a pattern in streamed messages: the chunks of a message are searched as one text.
 
     Args:
         pattern: the pattern to find.
@@ -229,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends all messages of a session if ``everything``; otherwise, only messages without id."""
+        """Ends a session's messages, all or only those without an id. Returns their matches."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 
@@ -245,7 +245,9 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
-    """Searches a line that is too large for memory: first unchanged, then with decoded escapes.
+    """Returns the first match in a line that is too large for memory, or None.
+
+    The line is searched unchanged, and then with decoded escapes.
 
     Args:
         pattern: the pattern to find.

@@ -21,8 +21,9 @@ _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Reports how the agent ended, except after an expected end.
 
-    An end is expected if the agent exits in an ordinary way, with no open request or turn, after
-    the client closed the connection or acp-proxy passed on a signal to stop.
+    An end is expected if the agent ends in an ordinary way, and leaves no request or turn open.
+    Before that, the client must have closed the connection, or acp-proxy must have passed on a
+    signal to stop.
     """
     if context.reader.live:
         return
@@ -111,7 +112,7 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for the agent's end or None, and the reason if nobody is to blame."""
+    """Returns who is to blame for the agent's end, and None; or None, and why nobody is."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":

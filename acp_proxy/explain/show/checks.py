@@ -86,7 +86,7 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
 
 @needs("times", unknown="")
 def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
-    """Returns a word and a time as text; empty if the recording has no times."""
+    """Returns a word and a time, such as `` at 2.500 s``; empty if the recording has no times."""
     return f" {word} {seconds(t_ns)} s"
 
 
@@ -133,7 +133,7 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
-    """Returns the fault rules that other findings name as a cause."""
+    """Returns the fault rules that the findings of other checks name as a cause."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
@@ -255,7 +255,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds a silence of minutes before a cancel, during which nobody but the agent had to act."""
+    """Finds a long silence before a cancel, if only the agent had to act during the silence."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)
@@ -363,7 +363,7 @@ _WITHOUT = (prompts_of_the_draft, errors_without_requests)
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs all checks that suit the facts in the recording. Returns the findings in order."""
+    """Runs all checks that suit the facts in the recording. Returns the findings, worst first."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

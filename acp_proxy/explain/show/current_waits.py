@@ -79,7 +79,7 @@ def live_waits(context: DiagnosisContext) -> list[LiveWait]:
 
 
 def _waits(context: DiagnosisContext) -> list[OpenWait]:
-    """Returns the open waits, except those of an agent that itself waits for the client."""
+    """Returns the open waits, except waits for an agent that itself waits for the client."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
     # The agent cannot answer in a session in which it waits for the client.

@@ -282,7 +282,7 @@ class DiagnosisContext:
         return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
-        """Whether the agent fell silent in a turn once its permission request was answered.
+        """Whether the agent fell silent in a turn after its permission request was answered.
 
         This is the case if the agent sent nothing after the answer, and no tool call of the turn is
         in progress.

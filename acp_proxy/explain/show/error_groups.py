@@ -63,7 +63,7 @@ _NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
 
 @frozen
 class Rules:
-    """The rules for requests on a connection: its dialect, and the announcements of the peers."""
+    """The rules for requests. They depend on the dialect and on what the peers announced."""
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
@@ -98,7 +98,7 @@ class Rules:
         Args:
             direction: the direction of the request.
             method: the method of the request.
-            message: the request. Only a login is read.
+            message: the request. It is read only if it is a login.
         """
         half = self.announced.get(direction) or {}
         if method in LOGIN:
@@ -158,7 +158,7 @@ def read_errors(
         reader: the recording.
         read_rules: a function that reads the rules of the connection. It is called only for a
             refused request.
-        injected: the frames that faults made up: their numbers, each with the name of its rule.
+        injected: the number of each frame that a fault made up, with the name of the fault's rule.
     """
     failed = exchanges(reader, outcome="error", order="response_seq", most=REMEMBERED_CALLS)
     rows = {(row.response_seq, row.id): row for row in failed}

@@ -124,7 +124,7 @@ class FrameCounts(Listener):
     Attributes:
         counts: the number of frames by stream and kind.
         updates: the number of session updates, including the updates of a history.
-        parents: for each child session, the session whose agent announced it.
+        parents: for each child session, the session in which it was announced.
         calls: the tool calls, without the calls of a history.
         calls_of_turns: the number of tool calls in each turn that has ended.
         last_seq: the number of the last frame, except lines of stderr.

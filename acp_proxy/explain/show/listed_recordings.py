@@ -64,7 +64,7 @@ def agent_of(recording: Recording) -> str:
 
 
 def made_note(entry: ListedRecording, recording: Recording) -> str:
-    """Returns a recording's note, or else names the command that made it for its own use.
+    """Returns a recording's note; without one, names the command that recorded for its own use.
 
     Args:
         entry: the entry of the recording.

@@ -30,7 +30,7 @@ class WaitWatch:
 
         Args:
             now_ns: the present time on the monotonic clock.
-            pause_ns: the longest time between two frames that listeners receive as a run.
+            pause_ns: the longest time between two frames of a run, in nanoseconds.
         """
         if self._reader.recording.dialect != self._dialect:  # the first messages do not show it
             self._begin()

@@ -3,8 +3,8 @@
 The module is pure and incremental. It keeps a few counters for each method, eight bytes for each
 latency, and one row for each tool call.
 
-The p-th percentile is the smallest recorded latency that at least p percent of all latencies do not
-exceed.
+The p-th percentile is a recorded latency. At least p percent of all latencies are not longer than
+it, and it is the smallest recorded latency with this property.
 """
 
 import heapq

@@ -1,4 +1,4 @@
-"""Compares the recordings of each version of an agent or client, or of each project.
+"""Compares versions of agents or clients, or projects, by the numbers of their recordings.
 
 All numbers come from stored rows. The findings are the same as in `list`: rules of the protocol are
 not checked.
@@ -80,7 +80,7 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording. This is a `FindingSearch` that returns measures in place of tokens.
+    """Measures a recording. Where a `FindingSearch` returns tokens, this returns the measures.
 
     Args:
         reader: the recording.
@@ -123,7 +123,7 @@ def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
     """Returns a row for each version or project, sorted by name, and then by version.
 
     Args:
-        entries: the recordings with their `Measures`, which the member ``tokens`` contains. A
+        entries: the recordings. The member ``tokens`` of a recording contains its `Measures`. A
             recording without measures is left out.
         by: one of `BY`.
     """

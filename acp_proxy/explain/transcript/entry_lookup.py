@@ -176,7 +176,7 @@ class TerminalMessages:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
-        """Adds messages in order, up to the message that gives the id to another terminal."""
+        """Adds messages in order. Stops before a second terminal is created with the same id."""
         created = 0
         for message in messages:
             if message.kind == "request" and message.method == _CREATE:
@@ -210,7 +210,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds output that the client pushed, with a heading if its stream has changed."""
+        """Adds output that the client pushed. A heading marks each change of the stream."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream

@@ -48,7 +48,7 @@ class SaidText:
 
 @define
 class _Call:
-    """The messages about a tool call that have come so far."""
+    """The messages so far about one tool call."""
 
     messages: CallMessages
     began: StoredMessage

@@ -142,7 +142,7 @@ class TranscriptReader:
                 yield known_value(recording, end)
 
     def _outside(self, section: TranscriptSection, entry: TranscriptEntry) -> TranscriptSection:
-        """Returns the section of an entry outside of turns: the latest section, or a new one."""
+        """Returns the section of an entry outside of turns: new where a history begins or ends."""
         unasked = 0 if entry.session in self._opened else self._opened_before
         asked, upto = self._loading.get(entry.session, (unasked, unasked))
         loaded_by = asked if entry.kind in _REPEATED and entry.seq < upto else None
@@ -152,7 +152,10 @@ class TranscriptReader:
         return evolve(section, seq=entry.seq, loaded_by=loaded_by)
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
-        """Returns a section, with a heading if the previous turn is of another session."""
+        """Returns a section. Adds a heading if the section is a turn and the session changes.
+
+        The first turn has a heading, too.
+        """
         session = section.session
         if section.turn is None or (self._seen and session == self._session):
             return section

@@ -210,7 +210,7 @@ class ReplaceFault(Fault):
         return {}
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Accepts any frame if a line is given; otherwise JSON in which the members can be set."""
+        """If a line is given, accepts any frame. If not, accepts JSON whose members can be set."""
         return self.frame is not None or self._made(frame) is not None
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:

@@ -119,7 +119,7 @@ def _padded(data: bytes, size: int) -> bytes:
 
 
 def _objects(text: str, places: dict[str, object]) -> list[int]:
-    """Returns where the objects at the given places of a message begin in its text."""
+    """Looks for objects at the given places of a message; returns where each object begins."""
     return [span.start for span in spans(text, places) if text[span.start] == "{"]
 
 

@@ -169,7 +169,7 @@ async def recorded(
         recording: the path of the new recording, which must not exist.
         signals: the signals that stop this process. If one of them comes while the recorder ends,
             the recorder and its agent are ended at once. None to receive no signals.
-        grace: the seconds that the agent has to end after its input was closed.
+        grace: how many seconds the agent gets to end by itself after its input was closed.
         redact: the redaction level of the recording.
         variables: environment variables of the recorder in addition to those of this process.
         stderr: where the agent's stderr goes, such as a pipe; None for the stderr of this process.

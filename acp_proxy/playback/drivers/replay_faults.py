@@ -38,9 +38,9 @@ Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read_some` and `write_all` reach the client, and `close` closes the client's input. `clock`
-    returns the engine's time. For each line of the client that a rule drops, `lose` is called with
-    the line and the rule.
+    `read_some` reads from the client, and `write_all` writes to it. `close` closes the client's
+    input. `clock` returns the engine's time. For each line of the client that a rule drops, `lose`
+    is called with the line and the rule.
 
     Attributes:
         fate: the signal or exit that ended the agent; None if no fault ended the agent.
@@ -226,7 +226,7 @@ def play_with_faults(
 async def let_go_on_signal(
     streams: ReplayFaults, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Calls `let_go` at a stop signal, also after the replay while delayed bytes are written.
+    """Calls `let_go` at each stop signal, even when only delayed bytes are still to be written.
 
     Args:
         streams: the streams of the replayed agent.

@@ -98,10 +98,10 @@ def verify(
         engine: the engine.
         recording: the path of the new recording, which must not exist.
         command: the command of the agent.
-        grace: seconds that the agent has to end after its input was closed.
+        grace: how many seconds the agent gets to end by itself after its input was closed.
         redact: the redaction level of the new recording.
-        secrets: the names of environment variables whose secrets the client sends, each with the
-            marker of its secret.
+        secrets: the environment variables that contain the client's secrets: the marker of each
+            secret, by the variable's name.
         show: shows the message that the client waits for; None to show nothing.
     """
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())

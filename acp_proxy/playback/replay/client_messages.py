@@ -120,10 +120,10 @@ class Cancellations:
         yield from self._handler.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
-        """Returns the expected ``$/cancel_request`` for the request with a live id, or None.
+        """Returns the expected ``$/cancel_request`` for a request of the client.
 
-        If no live request with the id is open, returns a cancellation that had no open request in
-        the recording either.
+        If no open request has the live id `token`, returns a cancellation that cancelled no open
+        request in the recording either. Returns None if there is no such cancellation.
         """
         exchanges = self._state.requests.exchanges_of(token)
         for step in self._state.schedule.expected:

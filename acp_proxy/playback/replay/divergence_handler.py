@@ -104,7 +104,7 @@ class DivergenceHandler:
 
         Args:
             match: the recorded message that the live message matches.
-            live: the live message; a message that came early or late is noted.
+            live: the live message. If it came early or late, a divergence is noted.
         """
         self._schedule.read_to(match.step.seq)
         # The lane has its own object for the step; a look ahead may have made a copy of the step.
@@ -193,8 +193,8 @@ class DivergenceHandler:
     def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
         """Abandons a session's lane, and answers its open requests with an error.
 
-        The connection's lane is never abandoned. After a failed handshake, the requests of this
-        lane get errors.
+        The connection's lane is never abandoned; only its open requests get errors, after a failed
+        handshake.
 
         Args:
             lane: the lane.

@@ -108,7 +108,10 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether any frame that was recorded before a message still has to go out."""
+        """Returns whether any frame recorded earlier in a message's session has not passed yet.
+
+        With `Order.RECORDED`, and for messages without a session, returns False.
+        """
         track = self._schedule.track_of(step.lane)
         if track is None or self._options.order is not Order.SESSION:
             return False

@@ -99,8 +99,8 @@ def latest(since: Moments | None, at: int, recorded: int) -> Moments:
 
     Args:
         since: the times known so far, if any.
-        at: live nanoseconds.
-        recorded: recorded nanoseconds.
+        at: another live time, in nanoseconds.
+        recorded: another recorded time, in nanoseconds.
     """
     return (at, recorded) if since is None else (max(since[0], at), max(since[1], recorded))
 
@@ -257,7 +257,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes the frames that answer only a request that will not come; returns how many."""
+        """Removes frames that answer nothing but a request that will not come; returns how many."""
         skipped = [
             waiting
             for waiting in self.waiting

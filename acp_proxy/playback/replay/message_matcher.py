@@ -8,7 +8,7 @@ Candidates are the unplayed messages of the lane. The match is the first of:
 A message that is only similar never matches. In the part of the recording that was not read yet,
 messages are looked up by method.
 
-Two sessions are interchangeable if equal requests created them and only equal messages came in
+Two sessions are interchangeable if equal requests created them and equal messages have come in
 both. If a message matches in an interchangeable session and not in its own, the two sessions are
 swapped.
 """
@@ -125,7 +125,7 @@ class MessageMatcher:
         return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
-        """Returns the recorded messages that were matched last, oldest first.
+        """Returns the most recently matched messages of the recording, in recorded order.
 
         Only the lanes that the live message could belong to are searched.
         """
@@ -133,7 +133,7 @@ class MessageMatcher:
         return sorted(played, key=lambda step: step.key)
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
-        """Finds a lane that expects a message and can be swapped with the message's own lane."""
+        """Finds a lane that expects the live message and can be swapped with the message's lane."""
         if lane.name != self._state.bindings.recorded_session(live.message.session):
             return None  # a session without its own lane
         if lane.name is None or lane.abandoned or lane.messages == 0:
@@ -161,8 +161,8 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
     """Yields the steps that have the kind and the method of a live message.
 
-    If the message names a session, only steps that name any session are yielded. Otherwise, only
-    steps that name no session are yielded.
+    If the message names a session, all yielded steps name a session, which may be another one.
+    Otherwise, no yielded step names a session.
     """
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None

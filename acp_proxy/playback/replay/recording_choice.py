@@ -74,7 +74,7 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the session ids to replace so that the next output equals another recording's.
+        """Finds the session ids to replace so that the next output equals another recording's.
 
         Returns:
             The ids of the other recording, by the ids of this recording; None if the outputs also

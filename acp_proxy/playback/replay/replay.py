@@ -121,7 +121,7 @@ class Replay:
         return [(lane, step) for lane, step in awaited if step is not None]
 
     def _look_for_missing(self) -> Iterator[Command]:
-        """Reports messages that will not come any more."""
+        """After a silence, reports skipped messages; stops waiting for optional messages."""
         if not self._is_settled:
             return
         lanes = self._schedule.live_lanes if self._schedule.overtaken else []

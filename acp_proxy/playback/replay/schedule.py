@@ -108,7 +108,7 @@ class ReplaySchedule:
         return (step for lane in self.lanes.values() for step in lane.expected)
 
     def as_expected(self, step: Step) -> Step | None:
-        """Returns the expected message with the key of a step; None if none is expected."""
+        """Returns the expected message that has the same key as a step; None if there is none."""
         return self._expected_like.get((step.kind, step.method), {}).get(step.key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
@@ -123,7 +123,7 @@ class ReplaySchedule:
 
     @property
     def played(self) -> Iterator[Step]:
-        """Yields the recorded messages that were matched last, lane by lane."""
+        """Yields the most recently matched messages of the recording, lane by lane."""
         return (step for lane in self.lanes.values() for step in lane.played)
 
     def lane_of(self, session: str | None) -> Lane:

@@ -81,7 +81,7 @@ class Bindings:
             self.released.discard(recorded)
 
     def release(self, terminal: str) -> None:
-        """Notes that a recorded terminal was released, so that its id is free again."""
+        """Notes that a recorded terminal was released: its recorded id can now be bound again."""
         self.released.add(terminal)
 
     def swap_sessions(self, first: str, second: str) -> None:
@@ -137,7 +137,7 @@ class Bindings:
         return recorded if table is None else table.get(recorded, recorded)
 
     def moved(self, text: str) -> str:
-        """Returns the live value of a string in a message; the string could be a path.
+        """Returns the live value of a string that may be a path.
 
         A string changes only if it is a directory of the client, or a path or ``file://`` URI below
         it. Relative directories are ignored, since they may be plain words.
@@ -186,7 +186,7 @@ def path_in(uri: str) -> str | None:
 
 
 def _is_named(root: str) -> bool:
-    """Whether a directory is absolute and not the root; then its name is not an ordinary word."""
+    """Whether a directory is absolute and not the root. Any other path may be an ordinary word."""
     return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 

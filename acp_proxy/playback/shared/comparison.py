@@ -224,7 +224,7 @@ class Comparer:
     def _note_difference(
         self, result: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
     ) -> None:
-        """Adds a difference without its secrets. ``was`` is ``old`` as it was recorded, or None."""
+        """Adds a masked difference. If ``old`` is a live value, ``was`` is its recorded value."""
         expected = old
         if self._mask is not None:
             old, new = self._mask(path, old), self._mask(path, new)
@@ -336,14 +336,14 @@ def _member(message: Any, name: str) -> Any:
 
 
 def _at(params: Any, pointer: str) -> Any:
-    """Returns the value in a message's params at a pointer that starts at the message's root."""
+    """Returns the value at a pointer into params; the pointer begins with ``/params``."""
     for key in parts_of(pointer)[1:]:
         params = params.get(key, _MISSING) if isinstance(params, dict) else _MISSING
     return params
 
 
 def _meant(uri: str) -> bytes:
-    """Returns the bytes of a URI without escapes; as bytes, invalid UTF-8 can be compared."""
+    """Decodes the escapes of a URI. Returns bytes, since the result may be invalid UTF-8."""
     return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
 
 
@@ -356,7 +356,7 @@ def _item(values: list[Any], place: int) -> Any:
 
 
 def _without_free(value: Any, places: Any) -> Any:
-    """Returns a value with `HIDDEN` in place of free configuration, which may have credentials."""
+    """Returns a value with `HIDDEN` at its `Place.FREE` places; these may have credentials."""
     if places is Place.FREE:
         return HIDDEN
     if not isinstance(places, dict):

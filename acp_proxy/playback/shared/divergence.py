@@ -164,7 +164,7 @@ class DivergenceLog:
         self._now = at
 
     def excuse(self, seq: int) -> None:
-        """Notes a frame that a fault dropped; later divergences that it may cause do not count."""
+        """Notes that a fault dropped a frame; divergences that may follow from it do not count."""
         self._excused_from = min(seq, self._excused_from)
 
     def note(
@@ -262,7 +262,7 @@ class DivergenceLog:
         """Notes the secrets that were not compared, each secret only at its first occurrence.
 
         Args:
-            pairs: the pairs of secrets of a message that matched.
+            pairs: the pairs of secrets in a matched message.
             lane: the lane of the message.
             seq: the number of the recorded frame.
         """

@@ -169,7 +169,7 @@ class MessageMask:
         return body[: self._values.tail(body)] + (end[0] if end else "")
 
     def pairs(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Returns recorded ids and directories with their live values, without secrets."""
+        """Returns the given recorded values and their live values, both without secrets."""
         return {self.text(old): self.text(new) for old, new in values.items()}
 
     def value(self, raw: bytes, places: Places) -> Any:

@@ -107,8 +107,8 @@ class SendConditions:
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
         """Yields the frames of a lane that wait for nothing except pacing.
 
-        If the first frame that is not an answer precedes all released answers and may go, yields
-        only this frame; otherwise yields the released answers.
+        These are the released answers. But if the next frame that is not an answer precedes all of
+        them and may go, only that frame is yielded.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released
@@ -262,7 +262,8 @@ class ClientSender:
     def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
         """Removes from a batch the answers to requests that the agent has not made yet.
 
-        The removed answers are sent later. The live agent may use their ids for other requests.
+        The removed answers are sent later. Sent now, they might answer other requests, since the
+        live agent may use the same ids for those.
         """
         if len(frame.steps) == 1:
             return frame

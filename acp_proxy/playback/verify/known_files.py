@@ -57,7 +57,10 @@ class KnownFiles:
         return None if text is None else _part(text, params)
 
     def _read(self) -> dict[str, str]:
-        """Returns for each file the first contents that the recorded client sent."""
+        """Returns for each file the first contents that the recorded client sent.
+
+        Requests that the live agent has already made are left out.
+        """
         contents: dict[str, str] = {}
         messages = self._recording.messages
         for lane in self._recording.lanes.values():

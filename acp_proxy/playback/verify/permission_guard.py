@@ -36,7 +36,7 @@ class PermissionGuard:
     _state: VerifyState
 
     def grants_too_much(self, match: RequestMatch, value: Any) -> bool:
-        """Whether the recorded answer may allow more than the recorded request asked for.
+        """Whether the recorded answer may grant something that the recorded agent did not ask for.
 
         Args:
             match: the match of the live request, which may have any method.
@@ -59,7 +59,7 @@ class PermissionGuard:
         Args:
             match: the recorded request that the live request is matched with.
             live: the live request.
-            differences: the differences of the two requests; used if their scopes have none.
+            differences: the differences of the two requests; reported if their scopes are equal.
         """
         seq = match.request.step.seq
         old, new = self._state.permissions.titles(match.request, live.value)

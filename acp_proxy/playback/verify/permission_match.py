@@ -1,7 +1,7 @@
 """Decides whether a live permission request asks for the same permission as a recorded request.
 
-A request may name its tool call only by the id. So earlier announcements of the tool call are read
-too, on both sides. The request is compared again when the answer is sent, since the agent may
+Some requests contain only the id of their tool call. So earlier announcements of the tool call are
+read too, on both sides. The request is compared again when the answer is sent, since the agent may
 change its tool call in between.
 
 Differences that the user ignores elsewhere still count here: the user did not permit them.
@@ -147,7 +147,7 @@ class PermissionMatcher:
         return _shown(old), _shown(new)
 
     def recorded(self, recorded: RecordedRequest) -> Any:
-        """Returns the scope of a recorded request with the live directories."""
+        """Returns the scope of a recorded request, with the live directories inserted."""
         asked = self._scope_of(recorded).asked
         try:
             return None if asked is None else moved(asked, self._bindings)

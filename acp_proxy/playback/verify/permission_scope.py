@@ -6,8 +6,8 @@ that do not describe the action: titles, reasons, options, ids, times, and the l
 Two scopes are the same if they are equal, or become equal when live directories replace recorded
 directories.
 
-A request may contain only the kind of an action, perhaps with a description. Two requests of this
-form cannot be compared: equal requests may be about different actions.
+Some requests contain no more than the kind of an action and a description. Two such requests cannot
+be compared: even if they are equal, they may be about different actions.
 """
 
 import json
@@ -141,7 +141,7 @@ def texts_of(request: Any, announced: Mapping[str, Any]) -> list[Any]:
 
 
 def moved(value: Any, bindings: Bindings) -> Any:
-    """Returns a recorded value in whose texts live directories replace recorded directories.
+    """Returns a recorded value with live directories in place of recorded directories.
 
     Args:
         value: the value, decoded.
@@ -154,7 +154,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields the differences; to a difference of a rewritten value, adds the original value.
+    """Yields the differences, and adds the recorded value to each that shows a rewritten value.
 
     Args:
         result: the differences from a value that was rewritten for this run.

@@ -93,7 +93,7 @@ class RecordedClient:
         unasked: answers that the recording has before their request, or without a request.
         unnamed: the agent's requests without a session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
-        joined: the lanes of sessions that no request opened, in order.
+        joined: the sessions that no request opened, in order, each with the name of its lane.
         strays: how often the agent answered without a request, by the id of the answer.
         garbage: how many lines of the agent were not messages.
         frames: how many frames the agent sent.

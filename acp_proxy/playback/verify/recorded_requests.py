@@ -78,7 +78,7 @@ class RecordedRequests:
         return self._awaited[0] if self._awaited else None
 
     def are_made_before(self, seq: int) -> bool:
-        """Whether every request recorded before a frame was made or is no longer waited for."""
+        """Whether the client waits for none of the requests that were recorded before a frame."""
         first = self.first_awaited
         return first is None or first.step.seq >= seq
 

@@ -1,4 +1,4 @@
-"""A client that sends each recorded frame after the agent's earlier frames of its lane have come.
+"""A client that sends a recorded frame when all earlier frames of the agent in its lane have come.
 
 The agent's frames are compared byte by byte: a replay has to send exactly the recorded bytes. The
 recording is read only as far as needed.
@@ -73,7 +73,7 @@ class ScriptedClient:
                 return
 
     def _matches(self, line: bytes) -> bool:
-        """Removes a line that comes next in a lane; returns False if it comes next in no lane."""
+        """Removes a line from a lane in which it is next; returns False if no lane has it next."""
         if (waiting := self._awaited.pop(line, None)) is None:
             return False
         _, name = heappop(waiting)

@@ -64,14 +64,14 @@ class SessionMap:
         return self._join(session) if is_child or not self._creating else None
 
     def announce(self, session: str) -> None:
-        """Notes that the agent announces a session in the current lane."""
+        """Notes that the agent announces a session in the lane of the latest message."""
         self._announced[session] = self.last
 
     def _join(self, session: str) -> ClientLane | None:
-        """Returns the lane of a session that no request opens; None if the lane has none left.
+        """Binds a live session that no request opened to a recorded session; returns the lane.
 
-        The live session is bound to a recorded session of the lane that no request opens: to the
-        session with the same name, or else to the next one.
+        The recorded session is one that no request opened: the one with the same name, or else the
+        next one in the lane. Returns None if the lane has no such session left.
         """
         lane = self._announced.get(session, self.last)
         if not (recorded := self._joined.get(lane.name)):
@@ -130,7 +130,7 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Binds a frame's session to its recorded id unless it is bound or the frame creates it."""
+        """Binds a frame's session, if unbound and not created by the frame, to the recorded id."""
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:

@@ -116,7 +116,7 @@ def increment_of(raw: bytes, method: str | None) -> Increment:
 
 @define
 class AgentOutput:
-    """Counts the agent's output in all lanes: in total, and since its last progress."""
+    """Counts the agent's output in all lanes: in total, and since the agent last made progress."""
 
     lines: int = 0
     """How many lines have come, without blank lines."""

@@ -154,7 +154,10 @@ class Verification:
         return not self._unfinished
 
     def _is_complete(self) -> bool:
-        """Whether the agent's last output is at least as large as in the recording."""
+        """Whether the agent's last output is at least as large as in the recording.
+
+        Returns False if a request of the agent is open, or if the recorded agent left by itself.
+        """
         if self.state.recording.script.agent_left_at is not None or self.state.answers:
             return False
         if self._incomplete is not None and not self._incomplete.is_complete:

@@ -30,9 +30,9 @@ from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 class VerifyOptions(PlaybackOptions):
     """How to play the client.
 
-    A lenient client answers a request as the recorded client answered the nearest request of the
-    same method. A permission request that has only a title gets the answer to the recorded request
-    with that title.
+    If no recorded request matches a request of the agent, a lenient client gives the recorded
+    answer to the next recorded request of the same method. If a permission request names no file or
+    command, a lenient client compares only the texts of the request.
     """
 
     roots: Mapping[str, str] = field(factory=dict)
@@ -112,7 +112,7 @@ _WITHOUT_STALL_NS = 300 * NS_PER_S
 
 
 class Patience:
-    """Keeps the time of a verification, in nanoseconds; `stall_ns` is the stall timeout."""
+    """Tells the time, and how long frames wait, in nanoseconds; `stall_ns` is the stall timeout."""
 
     def __init__(self, stall_ns: int | None) -> None:
         self.now = 0
@@ -138,7 +138,7 @@ class Patience:
         return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
     def of_answer(self, silence_ns: int) -> tuple[int, int]:
-        """Returns how long an answer waits for optional messages: in silence, and in total."""
+        """Returns how much silence, and how much time in all, ends the wait of an answer."""
         late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
         silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
         return silence, _MANY_TIMES * silence
@@ -165,12 +165,12 @@ class Patience:
             self.pauses.append((start, self.now))
 
     def _is_silent(self, frame: ClientFrame) -> bool:
-        """Whether a frame waited mostly in silence."""
+        """Whether the silence until now is at least a tenth of the time that a frame has waited."""
         return self.silence * _MANY_TIMES >= self.now - _waits_since(frame)
 
 
 def _waits_since(frame: ClientFrame) -> int:
-    """Returns the moment since which a frame has waited without progress in its lane."""
+    """Returns when a frame began to wait, or when its lane made progress after that."""
     return max(frame.waits_since or 0, frame.lane.progress.grew_at)
 
 
@@ -202,7 +202,7 @@ class PendingAnswers:
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
 
     def take(self, token: str) -> SentRequest | None:
-        """Removes and returns the oldest open request with an id (JSON text), or returns None."""
+        """Removes and returns the oldest open request with a given id (JSON text); else None."""
         if not (requests := self._open.get(token)):
             return None
         request = requests.pop(0)
@@ -229,9 +229,9 @@ class PendingAnswers:
 
     @property
     def items(self) -> list[tuple[str, SentRequest]]:
-        """The awaited answers, then the awaited ends of turns, each as a text with its request.
+        """The awaited answers and ends of turns: each in words, with the request or prompt.
 
-        Both groups are sorted by the age of the request, oldest first.
+        The answers come first. Both groups are sorted by the age of the request, oldest first.
         """
         answers = [(f"the answer to {o.step.title} #{o.step.seq}", o) for o in self.requests]
         prompts = sorted(self._prompts(), key=lambda sent: sent.at)
@@ -245,7 +245,7 @@ class PendingAnswers:
 
     @property
     def awaited(self) -> str:
-        """A short description of the awaited message."""
+        """The awaited message in a few words."""
         for lane in self._recording.lanes.values():
             if (frame := lane.waiting) is not None:
                 return f"what the agent had sent before {frame.title}"
@@ -256,7 +256,7 @@ class PendingAnswers:
         return (sent for requests in self._open.values() for sent in requests)
 
     def _prompts(self) -> Iterator[SentRequest]:
-        """Yields the prompts of open turns that end by an update."""
+        """Yields the prompts of v2 turns whose end, an update of the agent, has not come yet."""
         for lane in self._recording.lanes.values():
             if self._recording.is_v2 and lane.turns.awaits_end:
                 yield from lane.turns.prompts.values()
@@ -279,7 +279,7 @@ class AnswerQueue:
 
     An answer waits in the queue of its lane until its conditions hold. Two further queues
     contain the answers of all lanes: one is sorted by the longest silence that an answer waits for,
-    the other by the latest time of sending. So no event has to check all frames.
+    the other by the latest time of sending. So no event requires a look at all waiting answers.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:
@@ -315,7 +315,7 @@ class AnswerQueue:
             self._schedule(frame)
 
     def take_asked(self) -> dict[ClientLane, None]:
-        """Returns the lanes in which the agent asked for answers since the previous call."""
+        """Returns the lanes in which an answer began to wait since the previous call."""
         asked, self._asked = self._asked, {}
         return asked
 
@@ -340,7 +340,7 @@ class AnswerQueue:
                 first[1].lane.queue.release(first[1])
 
     def moments(self) -> Iterator[int]:
-        """Yields the moments that end the wait of the next answers if nothing comes before."""
+        """Yields when the next answers are released if nothing comes before."""
         if (first := _first(self._by_silence)) is not None:
             yield self._patience.last_activity + first[0]
         if (first := _first(self._by_deadline)) is not None:

@@ -69,7 +69,7 @@ def give_way(
 
 
 def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
-    """Prints on stderr why a program cannot start; exits with the code of a shell in this case.
+    """Prints on stderr why a program cannot start; exits with 127 or 126, as a shell does.
 
     Args:
         program: the program that could not be started.

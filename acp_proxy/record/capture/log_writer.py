@@ -232,7 +232,7 @@ class CaptureLog(Log):
         os.unlink(self.path)
 
     def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
-        """Logs a chunk and the end of the gap; if this fails, adds the chunk to the gap."""
+        """Logs the end of the gap and then a chunk; if this fails, adds the chunk to the gap."""
         if self._gap is None:
             self._cut_back()
             self._open_gap(problem, t_ns)

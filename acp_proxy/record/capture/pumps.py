@@ -58,7 +58,8 @@ class Pump:
     Attributes:
         sink: the descriptor to write to; its number may be reused after the pump has ended.
         in_read: whether the thread waits for its source, and not for a slow reader.
-        last_ns: when the last byte was read, or else when the pump started, in monotonic ns.
+        last_ns: when the latest bytes were read, in monotonic nanoseconds; before the first byte,
+            when the pump started.
         source_ended: whether the source ended by itself, and was not closed because of a broken
             sink.
         ended: set when the end of the stream is logged and both descriptors are closed, or when the

@@ -277,7 +277,7 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
 
     Args:
         args: the arguments.
-        environ: the environment, which has a variable for each option.
+        environ: the environment. Its variables set options that ``args`` leaves out.
 
     Returns:
         The options; None if the click command has to read the arguments.

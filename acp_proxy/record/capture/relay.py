@@ -259,8 +259,8 @@ class Relay:
         """Waits for a signal.
 
         Returns:
-            The signal; whether the terminal also sent the signal to the agent; and the field for
-            the log that tells whether our parent sent the signal.
+            The signal; whether the terminal also sent the signal to the agent; and fields for the
+            log: ``sender`` if our parent sent the signal, else none.
         """
         try:
             from _signal import sigwaitinfo

@@ -80,8 +80,8 @@ def explain_terminal(client_in: int) -> None:
         client_in: the descriptor of stdin, moved or not.
     """
     if os.isatty(client_in):
-        warn("stdin is a terminal: waiting for the messages of a client; an editor sends them when"
-             " acp-proxy is its agent's command. Ctrl-D ends")  # fmt: skip
+        warn("stdin is a terminal: waiting for the messages of a client; usually, an editor starts"
+             " this command as its agent. Ctrl-D ends the command")  # fmt: skip
 
 
 def _has_room(fd: int) -> bool:

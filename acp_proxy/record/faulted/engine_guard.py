@@ -60,7 +60,7 @@ class EngineGuard:
                 self._fail(e)
 
     def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
-        """Ends a direction; yields the deliveries that were held back, then the end.
+        """Ends a direction; yields the deliveries that were held back, then the direction's end.
 
         Args:
             direction: the direction that ends.

@@ -58,7 +58,7 @@ async def finish_stderr(runner: FaultRunner, seconds: float) -> None:
     """Waits until everything that faults wrote to the agent's stderr has gone out.
 
     Args:
-        runner: writes the output of the agent with its faults.
+        runner: the runner of the faults, which has queued these bytes.
         seconds: the longest time to wait.
     """
     queue = runner.queues.get(STDERR)

@@ -6,14 +6,14 @@ The records are:
   (``action``), and how much of the line was ``delivered``: ``full``, ``partial`` or ``none``.
   ``last`` is set for a line without a newline, and ``again`` for a line of a direction that was
   already stopped.
-- ``PART``: the bytes that went out, logged before the ``FAULT`` record. If the bytes did not
-  change, ``FAULT`` has ``same``, and there is no ``PART``.
-- ``MADE``: a line that a rule injected at the time ``at``, perhaps in several parts.
+- ``PART``: bytes that go out, logged before their ``FAULT`` or ``MADE`` record. If a fault did not
+  change the bytes, ``FAULT`` has ``same``, and there is no ``PART``.
+- ``MADE``: a rule injected a line at the time ``at``. Its ``PART`` records contain the line.
 - ``SENT``: the number and the delay of a held line that goes out.
 - ``EFFECT``: a side effect.
 
-``FAULT`` and ``MADE`` have one of two fields: ``late`` is the delay in nanoseconds, and ``held`` is
-the number of a line that is held back.
+If bytes go out, ``FAULT`` and ``MADE`` tell when, by one of two fields: ``late`` is the delay in
+nanoseconds, and ``held`` is the number of a line that is held back.
 
 The bytes of a line and its notes are logged in one write, since separate writes would be slow.
 """

@@ -259,7 +259,7 @@ class FaultRunner(Interceptor):
                 self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
 
     def _moment(self, fired: Fired, stream: int, t_ns: int) -> Moment:
-        """Returns the delay of a rule's output, or its number if held back; None without output."""
+        """Returns the delay of an output, or the number of a held line; None without output."""
         if fired.late_ns is not None:
             return "late", fired.late_ns
         if fired.delivered is None:

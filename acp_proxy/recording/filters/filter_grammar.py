@@ -55,7 +55,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys in a filter, followed by the first part of each path, such as ``params``.
+    """Returns all keys in a filter, and then the first parts of all paths, such as ``params``.
 
     Raises:
         BadFilter: a quote is never closed.

@@ -150,7 +150,7 @@ column with the answer's value."""
 
 
 def of_session(session: str) -> Filter:
-    """Returns the filter for a session's frames, and for the request that created the session."""
+    """Returns the filter for a session's frames, including the request that created the session."""
     return _in("session", [session])
 
 
@@ -161,8 +161,8 @@ def _in(column: str, chosen: list[str]) -> Filter:
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
     """Returns a test of a row: whether ``fits`` accepts the text in a column of the row.
 
-    The test examines ``column`` and, if `NAMED_BY_ANSWER` names a second column for ``column``,
-    also this second column.
+    If `NAMED_BY_ANSWER` names a second column for ``column``, ``fits`` has to accept the text in at
+    least one of the two.
     """
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
@@ -186,7 +186,7 @@ def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
 
     Args:
         column: the column with the text.
-        words_after: patterns of the text that may precede the value if the value is a prefix.
+        words_after: patterns of what may come before a prefix in the text, such as ``*/``.
     """
 
     def term(value: str, known: Known | None) -> Filter:
@@ -260,7 +260,7 @@ def _turn(value: str, known: Known | None) -> Filter:
     if value != _LAST:
         return _numbered_turn(value, known)
     if known is None or known.last_turn is None:
-        raise BadValue("only a single recording has a last turn; expected a number")
+        raise BadValue("'last' works only with a single recording; expected a number")
     return _numbered_turn(str(known.last_turn), known)
 
 

@@ -77,7 +77,7 @@ def read_header(line: bytes, path: Path) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command: a list if it encodes to the stored text, else this text."""
+    """Returns the agent's command: a list if the list encodes to the stored text, else the text."""
     argv = recording.words
     try:
         _encode(argv)

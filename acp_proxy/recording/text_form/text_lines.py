@@ -117,7 +117,7 @@ def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
 
     Args:
         value: parsed JSON.
-        levels: the largest number of nested brackets.
+        levels: how deep arrays and objects may be nested; a deeper value counts as changed.
     """
     if isinstance(value, dict):
         return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value.values())
@@ -261,7 +261,8 @@ def from_base64(name: str, text: str) -> bytes:
 def event_data(text: str) -> bytes:
     """Writes an event's data: as a JSON object if possible, else as a string.
 
-    An object is not possible if the text that is read from it would differ.
+    An object is possible if JSON tools leave it unchanged, and if `read_event_data` returns the
+    same text for it.
     """
     try:
         data = json.loads(text)

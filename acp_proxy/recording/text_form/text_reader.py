@@ -180,7 +180,7 @@ class LineReader:
         """Sets the current number and time to the number and time of a line."""
         seq = self._seq + 1 if parts.seq is UNSET else parts.seq
         if not self._seq < seq < LIMIT:
-            raise BadLine(f"expected a number beyond {self._seq}, got {seq}")
+            raise BadLine(f"expected seq to be more than {self._seq} and less than 2^63, got {seq}")
         self._seq = seq
         if parts.after_ms:
             self._t_ns += nanoseconds("after_ms", parts.after_ms)

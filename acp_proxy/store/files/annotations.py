@@ -91,7 +91,7 @@ def _edit_header(path: Path, note: str | None) -> None:
 
 @contextlib.contextmanager
 def _times_kept(path: Path) -> Iterator[None]:
-    """Restores the modification time of a file, unless a recorder is writing to the file."""
+    """Restores a file's modification time after the block, unless a recorder writes to the file."""
     before = path.stat() if path.exists() else None
     yield
     if before is not None and not Path(f"{path}{LOG_SUFFIX}").exists():

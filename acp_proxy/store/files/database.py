@@ -109,7 +109,8 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
 def allow_interrupts(connection: sqlite3.Connection) -> None:
     """Makes Ctrl-C interrupt a running statement; see `unreadable`.
 
-    Python handles signals only while it runs Python code, such as this handler.
+    Python handles signals only while it runs Python code. So SQLite regularly calls a
+    Python function that does nothing.
     """
     connection.set_progress_handler(lambda: 0, _STEPS)
 
@@ -244,7 +245,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _is_refused(path: Path, error: Exception) -> bool:
-    """Whether a complete database was not opened because SQLite cannot create a file beside it."""
+    """Whether an error means that SQLite cannot create a file beside a complete database."""
     if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
         return False
     wal = Path(f"{path}{WAL}")
@@ -276,7 +277,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """Converts an error that occurred while a recording was read to an error for the user.
+    """Returns the error to show to the user after the reading of a recording failed.
 
     Args:
         path: the recording.

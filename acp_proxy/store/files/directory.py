@@ -319,8 +319,8 @@ def prunable(
 
     Args:
         directory: the recordings directory.
-        older_than: how long ago the last change must be, in seconds.
-        larger_than: the total size to keep, in bytes.
+        older_than: a time in seconds; returns the recordings whose last change is longer ago.
+        larger_than: the largest total size of the remaining recordings, in bytes.
         spare: a recording to keep.
         with_noted: whether recordings with a note may be deleted too.
     """

@@ -141,7 +141,7 @@ def _is_ours(named: Path, suffix: str) -> bool:
 
 
 def _by_name_or_id(word: str, directory: Path) -> Path:
-    """Finds the only recording with a name, the start of an id, or a part of a name."""
+    """Finds the only recording that a word names; raises `NoSuchRecording` for none or several."""
     every = paths(directory)
     likely = (path for path in every if word in path.name or may_have(path, word))
     known = _without_texts_of_databases(_readable(likely))

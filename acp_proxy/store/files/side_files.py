@@ -160,10 +160,10 @@ def has_journal(path: Path) -> bool:
 
 @guarded()
 def needs_no_side_file(path: Path) -> bool:
-    """Whether SQLite can read a database as if it had no side files, so that none is changed.
+    """Whether SQLite can read a database without side files, and so changes no side file.
 
-    True if the database requires a write-ahead log, but this log is missing, or a foreign file has
-    the name of this log.
+    True if a foreign file has the name of the write-ahead log. Also true if the database requires
+    this log, but the log is missing.
     """
     if is_open(path) or _has_wal(path):
         return False

@@ -79,7 +79,7 @@ def mask_rows(
         watch: as for `mask_earlier`.
 
     Returns:
-        The row of the recording without secrets, as it was written.
+        The recording's row without secrets, which this function has written; None without a row.
     """
     MaskedRows(connection, redactor, ("main",)).mask_again(redactor, until, watch)
     for table, (key, place, columns) in _COLUMNS.items():

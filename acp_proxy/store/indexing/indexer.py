@@ -38,7 +38,7 @@ class Indexer:
             the line contains a secret. A reader does not wait.
 
     Raises:
-        ValueError: the stored state cannot be read, or the log begins after the end of the rows.
+        ValueError: the stored state cannot be read, or the log begins after the stored offset.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Indexer:
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns the state of masking, for the start of an emptied log; empty without masking."""
+        """Returns what an emptied log begins with to continue masking; no bytes without masking."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:

@@ -66,7 +66,7 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 
 
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
-    """Adapts the state that an earlier version stored to the current fields.
+    """Returns the state that an earlier version stored, in the form of this version.
 
     A state from before version 0.2 has the member ``settled``, and only terminals of the draft. The
     dialect in such a state was detected from a single message, and is kept.

@@ -179,7 +179,7 @@ def _is_key(text: str) -> bool:
 
 
 class ReadLine(NamedTuple):
-    """The content of a line as it is stored."""
+    """The content of a line after masking, for the database."""
 
     message: Message
     newline: bytes

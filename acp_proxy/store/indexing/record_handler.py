@@ -119,7 +119,7 @@ class RecordHandler:
         self._rows.add_event("note", t_ns, json.dumps(fields))
 
     def note_handshake(self) -> None:
-        """Adds the facts about both peers from the handshake to the recording's row."""
+        """Adds what the handshake says about both peers to the recording's row."""
         state = self._state
         if state.recording is not None:
             state.recording = evolve(state.recording, **asdict(state.correlation.handshake))
@@ -194,7 +194,7 @@ class RecordHandler:
             self._add_line(stream, line, delivered=delivered)
 
     def _keep_part(self, record: LogRecord, stream: Stream) -> None:
-        """Keeps the place of a piece of a line until the next record about a fault."""
+        """Stores where in the log a piece of a line is, for the next record about a fault."""
         place = (record.offset, len(record.payload))
         self._state.parts.setdefault(stream, []).append(place)
 

@@ -78,7 +78,7 @@ class RowBatch:
     """The log's offset and the indexer's state after this batch, if more batches follow."""
 
     def keep(self, transition: Transition) -> None:
-        """Keeps the exchanges and turns that a message changed."""
+        """Adds to the batch the exchanges and turns that a message changed."""
         if transition.updated is not None:  # true for most frames
             self.turns[transition.updated.id] = transition.updated
         elif (exchange := transition.opened or transition.answered) is not None:
@@ -181,7 +181,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """Returns the line of a frame in ``schema``, or else in ``main``; with newline if ``whole``."""
+    """Returns a frame's line from ``schema``, else from ``main``; with the newline if ``whole``."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):
@@ -192,7 +192,7 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
 def write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
     """Writes the row of the recording without a commit.
 
-    A row that exists keeps its id, name, start and note, since a user can edit name and note.
+    An existing row keeps its id, name, start and note. A user may have edited the name and note.
 
     Args:
         connection: a database with our tables.

@@ -253,7 +253,7 @@ def finish(path: Path, log: LogReader) -> None:
 
     Raises:
         OSError, sqlite3.Error: the database cannot be created or written.
-        ValueError: the stored state cannot be read, or does not belong to the log.
+        ValueError: the stored state of the indexer cannot be read, or does not belong to the log.
     """
     connection = database.create(path)
     try:
@@ -283,7 +283,7 @@ class LogTail:
         indexer: indexes the log, and remembers the secrets that are recognized in the log.
 
     Raises:
-        ValueError: the log begins after the end of the rows.
+        ValueError: the log begins after the end of the rows, so something between is missing.
     """
 
     def __init__(self, connection: sqlite3.Connection, log: LogReader) -> None:

@@ -96,14 +96,14 @@ def exchanges(
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last answered initialization, else the last unanswered initialization or None."""
+    """Returns the last initialization with an answer, else the last one without, else None."""
     order = "response_seq IS NULL, id DESC"
     matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
     return next(matches, None)
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges; for ``session/fork``, with the copied session and not the new one."""
+    """Yields all exchanges. A ``session/fork`` gets the session that it copies, not the new one."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -224,7 +224,7 @@ def last_turn(rows: Rows) -> int:
 
 
 def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Returns each turn's duration, and the time from its prompt to the first given word.
+    """Returns each turn's duration, and the time from the prompt to the first frame with a word.
 
     Args:
         rows: the recording.

@@ -135,7 +135,7 @@ def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
 
 
 def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
-    """Returns the numbers of the first frames on which a rule fired, or that a rule injected.
+    """Returns the numbers of the first frames that a rule fired on or injected.
 
     Args:
         rows: the recording.

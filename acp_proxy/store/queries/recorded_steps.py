@@ -212,7 +212,7 @@ class RecordedSteps:
         return [step]
 
     def _name(self, step: Step) -> None:
-        """Stores in a step which names it introduces, and to which names an MCP message refers."""
+        """Stores in a step the names that it introduces and, for MCP, the names it refers to."""
         raw = self.wire(step.seq).raw
         step.introduces = introduced(step.method, raw)
         if is_mcp(step.method) and step.kind in ("request", "notification"):

@@ -54,8 +54,8 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
 
     Args:
         condition: the condition of a filter.
-        labels: the table of labels, or a SELECT in parentheses.
-        every: the labels of the whole recording. The rows may be only a part of the recording.
+        labels: the labels of the rows to search: a table, or a SELECT in parentheses.
+        every: the labels of all rows of the recording, in the same form.
         size: SQL for the size of a line.
     """
     match condition:

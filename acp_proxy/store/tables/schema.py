@@ -92,13 +92,13 @@ class LineColumns:
 
     @property
     def whole(self) -> str:
-        """The line; NULL if it is too large."""
+        """SQL for the line; NULL if the line is too large."""
         fits = f"{self.size} <= {WHOLE_VALUE} OR typeof(f.raw) != 'blob'"
         return f"CASE WHEN {fits} THEN {self.line} END"
 
     @property
     def raw(self) -> str:
-        """The line, or an excerpt of the line. The SQL needs `checked_values.limit`."""
+        """SQL for the line, or for an excerpt if the line is too large; see `LINE_START`."""
         return f"{self.whole.removesuffix(' END')} ELSE {LINE_START} END"
 
 

@@ -74,7 +74,7 @@ def is_masked(connection: sqlite3.Connection, schema: str = "main") -> bool:
 def make_views(
     connection: sqlite3.Connection, *, tail: bool, masked: bool = False
 ) -> list[FrameTable]:
-    """Makes the views in a connection, and returns the tables of frames.
+    """Makes the views. Returns a `FrameTable` for the file and, if attached, one for the tail.
 
     Args:
         connection: an open recording.
@@ -136,7 +136,7 @@ def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str
 
 
 def _merged_recording(connection: sqlite3.Connection) -> str:
-    """Returns SQL for the recording's row in the tail, but with name and note from the file."""
+    """Returns SQL for the recording's row: name and note from the file, the rest from the tail."""
     columns = connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
     edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
     quoted = [
@@ -178,5 +178,5 @@ def _fired(column: str, schema: str) -> str:
 
 
 def first_place(schema: str) -> int:
-    """Returns the number that is added to the row numbers of a database's fired faults."""
+    """Returns what to add to row numbers of fired faults, so that the tail's follow the file's."""
     return LATER if schema == "tail" else 0

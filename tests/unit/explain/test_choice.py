@@ -132,9 +132,13 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
 @pytest.mark.parametrize(
     ("sessions", "start", "answer"),
     [
-        (["aa", "ab"], "a", r"2 sessions begin with 'a' in .*; there is aa, ab$"),
-        (["aa", "b\x1b"], "x", r"no session begins with 'x' in .*; there is aa, b\\x1b, heard-of$"),
-        ([f"s{n}" for n in range(7)], "s", r"there is s0, s1, s2, s3, s4 and 2 more$"),
+        (["aa", "ab"], "a", r"2 session ids begin with 'a' in .*; expected one of aa, ab$"),
+        (
+            ["aa", "b\x1b"],
+            "x",
+            r"no session id begins with 'x' in .*; expected one of aa, b\\x1b, heard-of$",
+        ),
+        ([f"s{n}" for n in range(7)], "s", r"expected one of s0, s1, s2, s3, s4 and 2 more$"),
     ],
 )
 def test_an_ambiguous_or_unknown_session_is_an_error(
@@ -287,7 +291,7 @@ def test_a_comparison_has_no_last_turn(path: Path) -> None:
     """`diff` refuses the filter `turn:last`."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
-    assert "only a single recording has a last turn" in result.stderr
+    assert "'last' works only with a single recording" in result.stderr
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
          "is: cannot be used in a plan: what becomes of a frame is not"
          " known yet when a frame passes"),
         ("turn:last",
-         "bad filter at column 6: only a single recording has a last turn; expected a"
+         "bad filter at column 6: 'last' works only with a single recording; expected a"
          " number"),
     ],
 )  # fmt: skip

@@ -109,7 +109,8 @@ async def test_a_failure_ends_only_the_alarm(
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()
-    assert capfd.readouterr().err.startswith("acp-proxy: --on-stall has ended: NotARecording: ")
+    complaint = "acp-proxy: --on-stall starts no more commands: NotARecording: "
+    assert capfd.readouterr().err.startswith(complaint)
     simulation.log.abandon()
 
 

@@ -325,7 +325,7 @@ def test_nothing_is_written_without_a_yes(home: Path) -> None:
         ),
         (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),
         (["acpx", "--agent", "d"], "acpx does not store the command of 'd'; name a known agent"),
-        (["avante", "--agent", "goose"], "'goose' is set up to be recorded already: see "),
+        (["avante", "--agent", "goose"], "'goose' is already set up to be recorded: see "),
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
@@ -346,7 +346,7 @@ def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
     path.write_text("{")
     assert refusal(home, *words).startswith(f"cannot read {path}: line 1, column 2: expected a")
     path.write_bytes(b"\xff{}")
-    assert "expected UTF-8, got another byte at offset 0" in refusal(home, *words)
+    assert ": it is not UTF-8 at byte 0" in refusal(home, *words)
     path.unlink()
     path.mkdir()
     assert refusal(home, *words) == f"cannot read {path}: it is a directory"

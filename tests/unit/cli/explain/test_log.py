@@ -333,7 +333,7 @@ def test_a_missing_turn_or_session_is_reported(streamed: Path) -> None:
         f"no turn 3 in {streamed}; number of turns: 2"
     )
     assert complaint("inspect", "log", "--session", "x", streamed) == (
-        f"no session begins with 'x' in {streamed}; there is left, right"
+        f"no session id begins with 'x' in {streamed}; expected one of left, right"
     )
 
 

@@ -82,7 +82,8 @@ def test_a_terminal_is_told_that_nothing_was_found(
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
     result = run("search", "zzz", home=home)
     expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match 'zzz'\n"
-    hint = "acp-proxy: in quotes, whole names of methods and members are searched, too: '\"zzz\"'\n"
+    hint = "acp-proxy: to find names of methods and members, too, put the whole name in double"
+    hint += " quotes: '\"zzz\"'\n"
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", expected + hint)
     told = run("search", 'hello"', "new", "-w", "kind:event", home=home).stderr
     expected = "acp-proxy: 0 of 18 frames in 1 recording (new) match 'hello\"' and kind:event\n"

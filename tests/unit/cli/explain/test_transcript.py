@@ -136,7 +136,7 @@ def test_a_file_is_only_replaced_with_force(
     monkeypatch.setattr(command, "_LONGEST_ISSUE", 100)
     again = run("inspect", "transcript", path, "-o", output, "--force")
     assert again.exit_code == 0
-    assert "an issue on GitHub takes 100 characters" in again.stderr
+    assert "an issue on GitHub can have at most 100 characters" in again.stderr
 
 
 def test_json_has_sections_entries_and_findings(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_meaning(text: str, expected: list[int]) -> None:
             "frame; for an update use params.update.sessionUpdate=tool_call",
         ),
         ("status:faild", "not a status of a tool call: .*; did you mean failed?"),
-        ("turn:last", "column 6: only a single recording has a last turn"),
+        ("turn:last", "column 6: 'last' works only with a single recording"),
         ("size:big", "column 6: 'big' is not a size"),
         ("latency:>2parsec", "column 9: .* is not a time"),
         ("(dir:to-agent", "column 1: a parenthesis that is never closed"),
@@ -171,7 +171,7 @@ def test_a_complete_name_is_not_a_prefix() -> None:
     ("text", "message"),
     [
         ("hello", "expected key:value or params.path=value, got 'hello'; text:hello matches"),
-        ("turn:last", "only a single recording has a last turn"),
+        ("turn:last", "'last' works only with a single recording"),
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
