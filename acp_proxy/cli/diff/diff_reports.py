@@ -213,7 +213,7 @@ def say_learned(result: Learned, text: str) -> None:
     if not result.rest.total:
         warn(f"{these} A and B are equal")
     elif rules:
-        warn(f"{these} this remains: {differences(result.rest)}")
+        warn(f"{these} A and B still differ: {differences(result.rest)}")
     else:
         warn(f"no rule helps: {differences(result.rest)}")
 

@@ -259,10 +259,10 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes an event's data: as a JSON object if possible, else as a string.
+    """Writes the text of an event's data: as a JSON object if possible, else as a JSON string.
 
-    An object is possible if JSON tools leave it unchanged, and if `read_event_data` returns the
-    same text for it.
+    An object is possible if JSON tools leave the object unchanged, and if `read_event_data` turns
+    the object into the given text again.
     """
     try:
         data = json.loads(text)
