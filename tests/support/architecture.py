@@ -31,6 +31,7 @@ class Source:
 
     root: Path
     modules: Mapping[str, ast.Module] = field()
+    _imported: dict[str, set[str]] = field(factory=dict, init=False)
 
     @modules.default
     def _read(self) -> dict[str, ast.Module]:
@@ -42,14 +43,21 @@ class Source:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def imports(self, module: str) -> set[str]:
-        """Returns all modules of the package that a module imports, also in functions."""
-        return {name for node in ast.walk(self.modules[module]) for name in self._imported(node)}
+        """Returns all modules that a module imports, also in functions.
 
-    def _imported(self, node: ast.AST) -> Iterator[str]:
+        Of a package such as trio, the result has the part that an import statement names.
+        """
+        if module not in self._imported:
+            nodes = ast.walk(self.modules[module])
+            self._imported[module] = {name for node in nodes for name in self._names(node)}
+        return self._imported[module]
+
+    def _names(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in self.modules)
-        elif isinstance(node, ast.ImportFrom) and (outer := node.module or "") in self.modules:
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
+                outer = node.module or ""
                 inner = f"{outer}.{alias.name}"
                 yield inner if inner in self.modules else outer
 
@@ -84,7 +92,7 @@ def wrong_arrows(
         never = [
             name for place, names in refused.items() if is_within(module, place) for name in names
         ]
-        for name in sorted(source.imports(module) - {PACKAGE}):
+        for name in sorted(source.imports(module) & source.modules.keys() - {PACKAGE}):
             there = room(name, order)
             if there in order and order.index(there) > order.index(here):
                 results.append(f"{module} imports {name}: {there} comes after {here}")
@@ -108,7 +116,10 @@ def is_within(module: str, place: str) -> bool:
 
 def circles(source: Source) -> list[str]:
     """Returns groups of modules that import each other, also in functions or for types only."""
-    graph = {module: source.imports(module) - {module} for module in source.modules}
+    graph = {
+        module: source.imports(module) & source.modules.keys() - {module}
+        for module in source.modules
+    }
     return [" <-> ".join(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1]
 
 
@@ -254,3 +265,41 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     given += [item for item in (arguments.vararg, arguments.kwarg) if item is not None]
     return [item.arg for item in given if item.arg not in ("self", "cls") and item.arg[0] != "_"]
+
+
+_SQL = re.compile(
+    r"\b(SELECT\b|INSERT (OR \w+ )?INTO|DELETE FROM|UPDATE [\w.]+ SET|PRAGMA |CREATE \w|ATTACH ')"
+    r"|^\s*(?i:select\b.*\bfrom|insert into|delete from|pragma)\b"
+)
+_EXECUTES = ("execute", "executemany", "executescript")
+
+
+def lines_with_sql(tree: ast.Module) -> list[int]:
+    """Returns the lines of a module that contain or run SQL, without comments and docstrings."""
+    nodes = [*ast.walk(tree)]
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    actual = []
+    for node in nodes:
+        if isinstance(node, ast.Constant):
+            text = node.value if isinstance(node.value, str) and id(node) not in prose else ""
+            if _SQL.search(text):
+                actual.append(node.lineno)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _EXECUTES:
+            actual.append(node.lineno)
+    return sorted(actual)
+
+
+def oversized(source: Source) -> list[str]:
+    """Returns the modules of more than 400 lines, and the functions of 80 lines or more."""
+    results = []
+    for module, tree in source.modules.items():
+        path = source.root.joinpath(*module.split(".")).with_suffix(".py")
+        path = path if path.exists() else path.with_suffix("") / "__init__.py"
+        results += [module] * (path.read_bytes().count(b"\n") > 400)
+        results += [
+            f"{module}: {node.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and (node.end_lineno or 0) - node.lineno >= 80
+        ]
+    return results

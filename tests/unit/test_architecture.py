@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -183,6 +184,55 @@ def test_every_argument_is_explained(source: Source) -> None:
     assert architecture.undocumented_arguments(source) == []
 
 
+def test_only_store_has_sql(source: Source) -> None:
+    """Packages other than `store/` contain no SQL."""
+    assert [
+        f"{module}:{line}"
+        for module, tree in source.modules.items()
+        if not architecture.is_within(module, "store")
+        for line in architecture.lines_with_sql(tree)
+    ] == []
+
+
+def test_a_module_and_a_function_can_be_read_at_once(source: Source) -> None:
+    """No module of the package has more than 400 lines, and no function 80 lines or more."""
+    assert architecture.oversized(source) == []
+
+
+PACKAGES = {
+    "click": {"cli"},
+    "trio": {"record", "playback", "try_", "web"},
+    "sqlite3": {"store", "record"},
+    **{name: {"web"} for name in ("anyio", "h11", "h2", "hypercorn", "starlette", "wsproto")},
+}
+"""Packages that only a few rooms import, with these rooms."""
+
+
+def test_few_rooms_import_large_packages(source: Source) -> None:
+    """Only `cli` imports click, only `web` a server, and few rooms import trio or sqlite3."""
+    for module in source.modules:
+        layer = architecture.room(module, order()).split("/")[0]
+        for name in {name.split(".")[0] for name in source.imports(module)}:
+            assert layer in PACKAGES.get(name, {layer}), module
+
+
+IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "threading", "random"}
+
+
+def test_the_engine_is_pure(source: Source) -> None:
+    """The engines of `replay` and `verify` import no clocks, no I/O and no code of `store`."""
+    ours = ("base", "playback", "protocol", "recording", "redaction")
+    for module in source.modules:
+        if not architecture.is_within(module, "playback"):
+            continue
+        if architecture.is_within(module, "playback/drivers"):
+            continue
+        names = source.imports(module)
+        assert not {name.split(".")[0] for name in names} & IMPURE, module
+        for name in names & source.modules.keys():
+            assert any(architecture.is_within(name, place) for place in ours), (module, name)
+
+
 @pytest.fixture
 def plant(tmp_path: Path) -> Callable[..., Source]:
     """Returns a function that writes a package, and takes the text of each module by its path."""
@@ -285,3 +335,40 @@ def _h(a, b): ...
 '''
     )
     assert architecture.undocumented_arguments(source) == ["acp_proxy.low.a:2 f does not explain b"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows = reader.query('SELECT seq FROM frames')",
+        "sql = f'SELECT {columns} FROM frames WHERE seq = ?'",
+        "rows = reader.query('select seq from frames')",
+        "connection.execute(statement)",
+        "text = 'INSERT OR REPLACE INTO turns VALUES (?)'",
+        "text = \"UPDATE recording SET state = 'unindexed'\"",
+        "text = 'PRAGMA user_version'",
+    ],
+)
+def test_planted_sql_is_found(line: str) -> None:
+    """The check for SQL outside of `store/` finds a query and a call that runs SQL."""
+    assert architecture.lines_with_sql(ast.parse(f'"""A module."""\n\n{line}\n')) == [3]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Runs a SELECT over the names of the contract."""\n',
+        "# SELECT seq FROM frames\nx = 1\n",
+        "help = 'Select frames, or update the note.'\n",
+    ],
+)
+def test_prose_is_no_sql(source: str) -> None:
+    """The check for SQL outside of `store/` ignores docstrings."""
+    assert architecture.lines_with_sql(ast.parse(source)) == []
+
+
+def test_what_cannot_be_read_at_once_is_found(plant: Callable[..., Source]) -> None:
+    """The check for large modules and functions finds both."""
+    long = "def f():\n" + "    x = 1\n" * 80
+    planted = plant(long=long, large="x = 1\n" * 401, small="x = 1\n" * 400)
+    assert architecture.oversized(planted) == ["acp_proxy.large", "acp_proxy.long: f"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from tests.tools.size import PACKAGE, code_lines, excess, sql_lines, table
+from tests.tools.size import code_lines, excess, sql_lines, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,22 +64,3 @@ def test_more_than_is_allowed_is_refused() -> None:
     assert excess(3, 2, most) == ""
     assert excess(4, 2, most).startswith("expected at most 3 lines of code in 2 files, got 4 in 2")
     assert excess(3, 3, most)
-
-
-def test_a_module_and_a_function_can_be_read_at_once() -> None:
-    """No module of the package has more than 400 lines, and no function 80 lines or more."""
-    large = []
-    for path in PACKAGE.rglob("*.py"):
-        source, name = path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE))
-        functions = [
-            node
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
-        large += [name] * (source.count("\n") > 400)
-        large += [
-            f"{name}: {function.name}"
-            for function in functions
-            if (function.end_lineno or 0) - function.lineno >= 80
-        ]
-    assert large == []

@@ -183,7 +183,7 @@ def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
         shown = "sweep" if name == "faults" else name
         assert line == (
             f"2  acp-proxy: `{shown}` does not run on this system: it needs process groups, as"
-            " Linux and macOS have them; replay and inspect do run"
+            " Linux and macOS have them; `replay` and `inspect` run here, too"
         )
 
 

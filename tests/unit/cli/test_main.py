@@ -101,8 +101,8 @@ def lost_database(path: Path) -> None:
         (headless, "it is damaged (database disk image is malformed)"),
         (broken_schema, "it is damaged (malformed database schema"),
         (empty_log, "its log is empty"),
-        (other_log, "it does not begin as a capture log does"),
-        (lost_database, "it is only the end of a log, and"),
+        (other_log, "it has no header of a capture log"),
+        (lost_database, "it is only the end of a log; "),
     ],
 )
 def test_an_unreadable_file_is_reported(

@@ -53,8 +53,8 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
     assert (
-        "acp-proxy: latest is old.db, which is the latest of this directory; newer.db is newer,"
-        " made in /b\n"
+        "acp-proxy: 'latest' means old.db, which is the latest of this directory; the newer"
+        " newer.db was made in /b\n"
     ) in run("inspect", *words, home=home).stderr
 
 
@@ -135,7 +135,7 @@ def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Log
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
-        "acp-proxy: latest is run.db, which is running; brief.db is newer, made in /d",
+        "acp-proxy: 'latest' means run.db, which is running; the newer brief.db was made in /d",
         f"acp-proxy: the recording has ended: {running.path}",
     ]
 

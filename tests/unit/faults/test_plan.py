@@ -122,7 +122,8 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
         ("'slice'\nbytes = 2.5", "bytes: expected a whole number, got 2.5"),
         ("'truncate'\nnewline = 1", "newline: expected true or false, got 1"),
         ("'corrupt'\nmode = 'flipp'", "mode: there is no 'flipp'; did you mean flip?"),
-        ("'replace'", "frame: expected frame alone, or else set or change; got none of these"),
+        ("'replace'",
+         "frame: expected either 'frame' or at least one of 'set' and 'change', got none of them"),
         ('"replace"\nframe = "a\\nb"', "frame: expected one line, got 'a\\nb'"),
         ("'replace'\nset = { a = 1 }",
          "set: expected a JSON pointer such as /params/sessionId, got"
@@ -141,11 +142,11 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
          "window: expected a time such as 2s or 500ms, got"
          " '-1s'"),
         ("'drop'\nwindow = '2s'",
-         'window: expected two times, such as ["2s", "10s"], got'
+         'window: expected a beginning and an end, such as ["2s", "10s"], got'
          " '2s'"),
         ("'reply'\nmode = 'double'\nafter_cancel = true",
-         "after_cancel: expected only with the mode late; the mode is"
-         " double"),
+         "after_cancel: this setting needs the mode 'late', but the mode is"
+         " 'double'"),
         ("'drop'\nname = ''", "name: expected a name, got ''"),
     ],
 )  # fmt: skip
@@ -162,17 +163,17 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
          "bad filter at column 5: 'to-clent' is not a direction: expected to-agent,"
          " to-client; did you mean to-client?"),
         ("kind:request latency:>2s",
-         "latency: cannot be used in a plan: an answer's latency is not"
-         " known yet when a frame passes"),
+         "'latency' cannot be used in a plan: an answer's latency is not"
+         " known yet when a rule is applied"),
         ("seq:3",
-         "seq: cannot be used in a plan: a frame's number is not"
-         " known yet when a frame passes"),
+         "'seq' cannot be used in a plan: a frame's number is not"
+         " known yet when a rule is applied"),
         ("not fault:any",
-         "fault: cannot be used in a plan: a fault is not"
-         " known yet when a frame passes"),
+         "'fault' cannot be used in a plan: a fault is not"
+         " known yet when a rule is applied"),
         ("is:unanswered",
-         "is: cannot be used in a plan: what becomes of a frame is not"
-         " known yet when a frame passes"),
+         "'is' cannot be used in a plan: what becomes of a frame is not"
+         " known yet when a rule is applied"),
         ("turn:last",
          "bad filter at column 6: 'last' works only with a single recording; expected a"
          " number"),
@@ -210,7 +211,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     """If a recording is given as fault plan, the error says that `-` stands for no plan."""
     record_conversation(tmp_path / "x.db")
-    with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
+    with pytest.raises(BadPlan, match="expected a plan, got a recording; for --fault alone, write"):
         load_plan(tmp_path / "x.db")
 
 
@@ -337,9 +338,9 @@ def test_every_kind_and_setting_explains_itself() -> None:
         ("x = " + "{a=" * 10_000, "nested too deeply"),
         ("seed = " + "9" * 5000, "not TOML: exceeds the limit (4300 digits) for integer string"),
         ("seed = " + "9" * 4000, "seed: expected a whole number of 64 bits, got 999"),
-        (".".join("a" * 50_000) + " = 1", "more than 50 words joined by dots"),
-        (" . ".join(['"a b"'] * 50_000) + " = 1", "more than 50 words joined by dots"),
-        ("[" + ".".join("a" * 51) + "]", "more than 50 words joined by dots"),
+        (".".join("a" * 50_000) + " = 1", "expected at most 50 words joined by dots"),
+        (" . ".join(['"a b"'] * 50_000) + " = 1", "expected at most 50 words joined by dots"),
+        ("[" + ".".join("a" * 51) + "]", "expected at most 50 words joined by dots"),
         ("#" * 1_000_001, "larger than 1,000,000 bytes"),
         ("[[fault]]\nkind = 'latency'\nlatency_ms = " + "9" * 4000, "fault[0].latency_ms: "),
     ],

@@ -607,7 +607,7 @@ def test_an_empty_log_is_left_alone(
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
     """Commands refuse a foreign file in the place of a capture log, and do not change the file."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
-    with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
+    with pytest.raises(NotARecording, match="it has no header of a capture log"):
         RecordingReader(tmp_path / "server")
     assert [entry.name for entry in tmp_path.iterdir()] == ["server.log"]
 
@@ -629,7 +629,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
         recorder.to_client(chunk(1))
         recorder.path.unlink()
         with pytest.raises(
-            UnreadableRecording, match=r"only the end of a log, and .*x\.db is missing"
+            UnreadableRecording, match=r"only the end of a log; .*x\.db, which is missing"
         ):
             RecordingReader(recorder.path)
     with pytest.raises(UnreadableRecording, match="only the end of a log"):

@@ -99,7 +99,8 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
     """If no editor is installed, the error of `setup` names the editors that it knows."""
     result = run("setup", HOME=str(tmp_path), PATH="", XDG_CONFIG_HOME=None)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert f"no ACP client was found for {tmp_path}; known clients are zed, " in result.stderr
+    words = f"no ACP client was found for the home directory {tmp_path}; known clients are zed, "
+    assert words in result.stderr
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
@@ -113,7 +114,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
     assert actual["default_mode"] == "ask"
     assert KEY not in result.output
     assert result.stderr == (
-        "acp-proxy: values of variables and secrets are hidden; --unredacted shows them, and"
+        "acp-proxy: secrets and the values of variables are hidden; --unredacted shows them, and"
         f" --write copies them\nacp-proxy: for {home}/{ZED}:\n"
     )
     plain = json.loads(setup(home, "zed", "--agent", "opencode", "--unredacted").stdout)
@@ -206,7 +207,8 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
-    assert refusal(home, *words) == f"'OpenCode (recorded)' in {path} records this agent already"
+    said = f"the entry 'OpenCode (recorded)' in {path} records this agent already"
+    assert refusal(home, *words) == said
     path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--check"'))
     setup(home, *words)
     assert next(iter(value_of(path.read_bytes())["agent_servers"])) == "OpenCode (recorded) 2"

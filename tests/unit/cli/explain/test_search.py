@@ -279,7 +279,7 @@ def test_a_pattern_that_never_ends_is_given_up(
         recorder.finish()
     told = complaint("inspect", "search", "-e", "(a+)+$", tmp_path / "x.db")
     assert told == (
-        "bad pattern: given up at #2, which took more than 0.02 s of processor time;"
+        "bad pattern: matching was given up at #2, which took more than 0.02 s of processor time;"
         " avoid repeats within repeats, such as (a+)+"
     )
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)

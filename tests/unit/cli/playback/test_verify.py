@@ -30,7 +30,7 @@ HELLO = Path(__file__).parents[4] / "recordings" / "hello.db"
         (("verify", HELLO, "--cwd", "/no/such", "--", "true"), "expected a directory"),
         (("verify", HELLO, "--report", "/no/such/x", "--", "true"), "cannot write /no/such/x"),
         (("verify", HELLO, "--junit", "/", "--", "true"), "cannot write /: it is a directory"),
-        (("verify", HELLO, "-o", "x.jsonl", "--", "true"), "verify writes a database"),
+        (("verify", HELLO, "-o", "x.jsonl", "--", "true"), "`verify` writes a database"),
     ],
 )
 def test_wrong_use_is_one_line(

@@ -149,7 +149,7 @@ def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
     result = run("inspect", "export", path, "kind:request", "--dir", "to-agent", "--format",
                  "mermaid", "--max", "1", "-o", tmp_path / "x.mmd")  # fmt: skip
     assert result.stderr == (
-        "acp-proxy: 3 frames and events are left out: choose some with a FILTER such as turn:2,"
+        "acp-proxy: 3 frames and events are left out: choose fewer with a FILTER such as turn:2,"
         " or raise --max\n"
     )
     lines = (tmp_path / "x.mmd").read_text(encoding="utf-8").splitlines()

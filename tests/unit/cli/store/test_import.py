@@ -93,7 +93,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
             b'SQLite format 3\0\n{"jsonrpc":"2.0","id":1,"method":"initialize"}\n{',
             "line 1: expected the text form of a recording, got a database",
         ),
-        (HEADER + b"\n{}\n", "line 3: expected one of stream, event or fired, got {}"),
+        (HEADER + b"\n{}\n", "line 3: expected one of 'stream', 'event' or 'fired', got {}"),
         (HEADER.replace(b":1,", b":9,"), "expected at most format 1, got 9; upgrade acp-proxy"),
     ],
 )

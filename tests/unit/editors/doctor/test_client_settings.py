@@ -75,7 +75,7 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
         ("record", "there is no agent after record"),
         ("record --", "there is no agent after record"),
         ("record --kep 3d -- HOME/bin/agent",
-         "record has no option '--kep'; did you mean --keep?"),
+         "`record` has no option '--kep'; did you mean --keep?"),
         ("record --grace x -- HOME/bin/agent",
          "'x' is not a time: expected seconds, such as 5 or 0.5"),
         ("record --keep 30 -- HOME/bin/agent",

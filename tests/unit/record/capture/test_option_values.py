@@ -104,7 +104,7 @@ def test_outputs() -> None:
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
             read_output(text)
-    with pytest.raises(ValueError, match="record writes a database"):
+    with pytest.raises(ValueError, match="`record` writes a database"):
         read_output("x.jsonl")
 
 

@@ -123,24 +123,24 @@ def test_a_header_may_name_the_dialect() -> None:
     [
         (b'{"stream":"to-agnet","text":""}', "expected a frame or event, got"),
         (b'{"strem":"to-agent","text":""}', "unknown field strem"),
-        (b"{}", "expected one of stream, event or fired, got {}"),
-        (b'{"stream":"stderr"}', "expected one of message, text or base64, got none"),
-        (b'{"stream":"stderr","text":"","base64":""}', "got text and base64"),
+        (b"{}", "expected one of 'stream', 'event' or 'fired', got {}"),
+        (b'{"stream":"stderr"}', "expected one of 'message', 'text' or 'base64', got none"),
+        (b'{"stream":"stderr","text":"","base64":""}', "got 'text' and 'base64'"),
         (b'{"stream":"stderr","base64":"?"}', "base64 is not Base64"),
-        (b'{"stream":"stderr","text":"a\\nb"}', "expected one line in text, without its newline"),
-        (b'{"stream":"stderr","text":"","style":"html"}', "only a message may have a style"),
-        (b'{"stream":"stderr","text":"","newline":"\\r"}', r"expected newline to be \n, \r\n or"),
-        (b'{"stream":"stderr","text":"","delivered":"no"}', "expected delivered to be one of full"),
-        (b'{"stream":"stderr","text":"","data":{}}', "expected no data in the line of a frame"),
-        (b'{"stream":"stderr","text":"","seq":0}', "expected seq to be more than 1 and"),
-        (b'{"stream":"stderr","text":"","after_ms":"1,5"}', "expected after_ms to be milliseconds"),
+        (b'{"stream":"stderr","text":"a\\nb"}', "expected 'text' to be one line without a newline"),
+        (b'{"stream":"stderr","text":"","style":"html"}', "expected 'style' only with 'message'"),
+        (b'{"stream":"stderr","text":"","newline":"\\r"}', r"expected 'newline' to be \n, \r\n or"),
+        (b'{"stream":"stderr","text":"","delivered":"no"}', "expected 'delivered' to be one of"),
+        (b'{"stream":"stderr","text":"","data":{}}', "expected no 'data' in the line of a frame"),
+        (b'{"stream":"stderr","text":"","seq":0}', "expected 'seq' to be more than 1 and"),
+        (b'{"stream":"stderr","text":"","after_ms":"1,5"}', "expected 'after_ms' to be millis"),
         (b'{"stream":"stderr","text":"","after_ms":1e300}', "after_ms is out of range"),
         (b'{"stream":"stderr","text":"","lag_ms":1e300}', "lag_ms is out of range"),
         (b'{"stream":"stderr","message":' + b"[" * 99999 + b"]" * 99999 + b"}", "too deeply"),
-        (b'{"event":"x","stream":"stderr"}', "expected no stream in the line of an event"),
-        (b'{"event":"x","data":[]}', "expected data to be a JSON object, got []"),
-        (b'{"fired":{},"after_ms":1}', "expected no after_ms in the line of a fault that fired"),
-        (b'{"fired":{"received":"","received_base64":""}}', "expected one of received and"),
+        (b'{"event":"x","stream":"stderr"}', "expected no 'stream' in the line of an event"),
+        (b'{"event":"x","data":[]}', "expected 'data' to be a JSON object, got []"),
+        (b'{"fired":{},"after_ms":1}', "expected no 'after_ms' in the line of a fault that fired"),
+        (b'{"fired":{"received":"","received_base64":""}}', "expected one of 'received' and"),
         (b'{"fired":{"late_ms":"99999999999999999"}}', "late_ms is out of range"),
         (b'{"stream":"stderr"', "expected a frame or event"),
         (b"hello", "expected a frame or event, got hello: JSON is malformed"),
@@ -161,16 +161,16 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     [
         (b'"acp_proxy":1', b'"acp_proxy":0', "expected format 1, got 0"),
         (b'"acp_proxy":1', b'"acp_proxy":"1"', "expected a header"),
-        (b'"name":"x",', b"", "the recording lacks name"),
-        (b'"name"', b'"nmae"', "a recording has no member nmae"),
+        (b'"name":"x",', b"", "the recording lacks 'name'"),
+        (b'"name"', b'"nmae"', "a recording has no member 'nmae'"),
         (b'"name":"x"', b'"name":7', "expected name to be a string, got 7"),
         (b'"name":"x"', b'"name":"x","seed":true', "expected seed to be an integer, got True"),
         (b'"name":"x"', b'"name":"x","seed":1.5', "expected seed to be an integer, got 1.5"),
         (b'"name":"x"', b'"name":"x","seed":"' + b"9" * 30 + b'"', "seed is out of range"),
-        (b'"name":"x"', b'"name":"x","command":"ls"', "expected command to be a list of strings"),
-        (b'"name":"x"', b'"name":"x","command":[1]', "expected command to be a list of strings"),
-        (b"2025-06-15", b"yesterday", "expected started_at to be a time such as"),
-        (b"+00:00", b"", "expected started_at to be a time such as"),
+        (b'"name":"x"', b'"name":"x","command":"ls"', "expected 'command' to be a list of strings"),
+        (b'"name":"x"', b'"name":"x","command":[1]', "expected 'command' to be a list of strings"),
+        (b"2025-06-15", b"yesterday", "expected 'started_at' to be a time such as"),
+        (b"+00:00", b"", "expected 'started_at' to be a time such as"),
         (b'"recording"', b'"more":1,"recording"', "unknown field more"),
     ],
 )
@@ -212,7 +212,7 @@ def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
     connection.close()
-    with pytest.raises(DamagedRecording, match="expected seq to be more than 2, got 2"):
+    with pytest.raises(DamagedRecording, match="expected 'seq' to be more than 2, got 2"):
         text_of(path)
 
 

@@ -119,7 +119,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
     assert entry.recording is None
-    assert "line 25: expected one of stream" in str(entry.problem)
+    assert "line 25: expected one of 'stream'" in str(entry.problem)
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
