@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _start_recording() -> None:
-    """Starts `record`. Returns only if the options are wrong; click then reports the error."""
+    """Starts `record`. If that is not possible, returns, so that click reports the error."""
     from acp_proxy.record.capture.record_options import parse
 
     try:
@@ -57,7 +57,7 @@ def _block_signals() -> None:
 
 
 def _is_command(options: "RecordOptions") -> bool:
-    """Replaces ``@NAME`` by the command of a known agent. Returns False only if NAME is unknown."""
+    """Replaces ``@NAME`` by a known agent's command. Returns True unless NAME is unknown."""
     if not options.command[0].startswith("@"):
         return True
     from acp_proxy.editors.known_agents import expanded

@@ -137,8 +137,8 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
 
     Args:
         ns: the duration in nanoseconds.
-        step_ns: the resolution of the measurement in nanoseconds; 0 if the resolution is finer
-            than the written text.
+        step_ns: the resolution of the measurement in nanoseconds; 0 if the resolution is so fine
+            that it does not matter.
     """
     if ns is None:
         return ""

@@ -160,7 +160,7 @@ def _line(error: BaseException) -> str:
 
 
 def answer(version: str, shipment: bytes) -> bytes | str:
-    """Runs a job. Returns the bytes of the reply, or a text if this worker cannot run the job.
+    """Runs a job. Returns the reply as bytes, or as a string why this worker cannot run the job.
 
     Args:
         version: the version of acp-proxy that sent the job.

@@ -275,12 +275,12 @@ class ResultsFile:
 def _expect_same(path: Path, before: ResultsHeader, header: ResultsHeader) -> None:
     """Raises BadResults if a file belongs to another batch."""
     if before.command != header.command:
-        other = f"of `{before.command}`"
+        of_other = f"of `{before.command}`"
     elif before.digest != header.digest:
-        other = "of other options or another agent"
+        of_other = "of other options or another agent"
     else:
         return
-    raise BadResults(path, f"it has results {other}; expected a new file, or this batch's file")
+    raise BadResults(path, f"it has results {of_other}; expected a new file, or this batch's file")
 
 
 def _locked(path: Path) -> int:

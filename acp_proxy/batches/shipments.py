@@ -73,7 +73,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
 
 
 def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
-    """Returns the reply to a job: the new recording, and the verdict with the job sender's paths.
+    """Returns the reply to a job: the new recording, and the verdict with the sender's own paths.
 
     Args:
         verdict: the verdict with paths on this machine.
@@ -134,7 +134,7 @@ def _within_json(text: str) -> bytes:
 
 
 def _recording(path: Path) -> bytes:
-    """Returns a recording as a single file; in the text form if it is still being recorded."""
+    """Returns the bytes of a recording; in the text form if it is still being recorded."""
     if Path(f"{path}{LOG_SUFFIX}").exists():
         with RecordingReader(path, unredacted=True) as reader:  # completes the recording if it can
             if reader.live:

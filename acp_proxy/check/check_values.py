@@ -113,7 +113,7 @@ def worst_first(counts: Iterable[RuleCount]) -> list[RuleCount]:
 
 @frozen
 class UncheckedRules:
-    """Rules that were not checked in an imported recording, for one reason."""
+    """Rules that were not checked in a recording, all for the same reason."""
 
     reason: str
     """The reason, as a clause that follows "since"."""
@@ -186,8 +186,8 @@ def shown(value: Any, most: int = _LONGEST) -> str:
 
     Args:
         value: any value.
-        most: the largest number of characters of a string. A longer string loses its end with
-            the default limit, and its middle with any other limit.
+        most: the largest number of characters of a string. With the default limit, a longer
+            string loses its end; with any other limit, its middle.
     """
     if (kind := _KINDS.get(type(value))) is not None:
         return kind

@@ -180,7 +180,7 @@ def names_in(values: Any, name: str = "id", most: int | None = 10_000) -> list[s
 
     Args:
         values: the list of objects. Any other value has no names.
-        name: the member of each object that contains its name.
+        name: the key under which each object has its name.
         most: the largest number of objects to read; None for all.
     """
     return strings(member(value, name) for value in items(values, most))

@@ -168,7 +168,7 @@ class LiveWatch(WaitWatch):
 
         Args:
             now_ns: the present time on the monotonic clock. The caller must have refreshed the
-                reader just before.
+                reader just before this call.
 
         Returns:
             ``stall`` or ``problem``, with a sentence about it; None for neither.

@@ -85,7 +85,7 @@ def rule(
         rule_id: the id of the rule.
         every: the lines that the function receives in addition to the messages that the next
             arguments choose; see above.
-        requests: requests with these methods, or with any method for `ANY`.
+        requests: requests with these methods; `ANY` stands for all methods.
         notifications: notifications with these methods.
         answers: results and errors that answer requests with these methods.
         results: results that answer requests with these methods.

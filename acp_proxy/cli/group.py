@@ -200,7 +200,7 @@ def _unavailable(name: str) -> click.Command:
     def refuse(**_: object) -> None:
         raise Refusal(
             f"`{name}` does not run on this system: it needs process groups, as Linux and macOS"
-            " have them; replay and inspect do run"
+            " have them; `replay` and `inspect` run here, too"
         )
 
     return click.Command(
@@ -343,7 +343,7 @@ class HelpCommand(click.Command):
                 formatter.write_text(rest)
 
     def _groups(self, ctx: click.Context, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
-        """Returns the options of the help by group, each with its spelling and its help text."""
+        """Returns the options that the help shows, by group: the spelling and the text of each."""
         groups: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Help": []}
         for option in self.get_params(ctx):
             record = isinstance(option, click.Option) and option.get_help_record(ctx)

@@ -141,7 +141,8 @@ def open_recording(
         follow: whether ``latest`` means a running recording. If no recording runs, waits for one.
         unredacted: whether secrets are left unmasked because the caller does not print them.
         level: which secrets to mask, even with ``--unredacted``, and even if the recording was
-            masked when it was made. Nothing is printed about them. None to mask as above.
+            masked when it was made. Then the number of masked secrets is not printed.
+            None to mask as described above.
         watch: shows the progress of masking; the default is a progress bar.
 
     Raises:
@@ -225,10 +226,10 @@ def note_imported(reader: RecordingReader) -> None:
 
     recording = reader.recording
     missing = [name for name, fact in _COMPARED.items() if not recording.knows(fact)]
-    words = [f"{' and '.join(missing)} are not compared"] if missing else []
-    words += [] if recording.knows("start", "middle") else ["messages may be missing"]
-    if words and recording.origin is not None:
-        warn(f"{reader.path} was imported from {recording.origin.title}: {', and '.join(words)}")
+    limits = [f"{' and '.join(missing)} are not compared"] if missing else []
+    limits += [] if recording.knows("start", "middle") else ["messages may be missing"]
+    if limits and recording.origin is not None:
+        warn(f"{reader.path} was imported from {recording.origin.title}: {', and '.join(limits)}")
 
 
 def note_masked(count: int, where: str) -> None:
@@ -259,8 +260,8 @@ def read_stdin() -> Iterable[bytes]:
     from acp_proxy.cli.screens.output import progress
 
     if sys.stdin is None or sys.stdin.isatty():
-        raise Refusal("- is the text form of a recording on standard input: expected a pipe or a "
-                      "file there, got a terminal")  # fmt: skip
+        raise Refusal("'-' means the text form of a recording on standard input: expected a pipe "
+                      "or a file there, got a terminal")  # fmt: skip
     return progress(sys.stdin.buffer, label="reading")
 
 
@@ -290,8 +291,8 @@ def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
 
         path, recording = latest_recording.passed_over
         warn(
-            f"latest is {latest_recording.path.name}, which is {reason}; {path.name} is newer, made"
-            f" in {recording.cwd or 'an unknown directory'}"
+            f"'latest' means {latest_recording.path.name}, which is {reason}; the newer {path.name}"
+            f" was made in {recording.cwd or 'an unknown directory'}"
         )
     return latest_recording.path
 

@@ -73,10 +73,10 @@ def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str |
             continue
         if is_named(word, recordings()):
             compare = {"report": "--against {} compares", "diff": "diff compares two"}
-            how = compare.get(ctx.info_name or "", "`acp-proxy diff A {}` compares")
+            what_compares = compare.get(ctx.info_name or "", "`acp-proxy diff A {}` compares")
             raise Refusal(
                 f"{word!r} is a recording; expected a FILTER: text:{word} searches for the word,"
-                f" and {how.format(word)} recordings"
+                f" and {what_compares.format(word)} recordings"
             )
     parse(text := " ".join(words).strip(), UNREAD)
     return text

@@ -277,7 +277,7 @@ def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Pa
         Refusal: a recording cannot be written at the path.
     """
     if output is not None and output.suffix == ".jsonl":
-        raise Refusal(f"verify writes a database: expected a name such as NAME.db, got {output}")
+        raise Refusal(f"`verify` writes a database: expected a name such as NAME.db, got {output}")
     if output is None:
         output = recordings() / f"{fresh_name(command, os.urandom(2).hex(), time.time_ns())}.db"
     for path in map(Path, candidates(str(output.absolute()))):

@@ -36,7 +36,8 @@ def instead(command: str, word: str = "", value: str = "") -> str | None:
     Args:
         command: the name of the command, without ``inspect``.
         word: an option of the command; "" for the command itself.
-        value: the value of this option; for a command, its arguments as a key spells them.
+        value: the value of this option; if ``word`` is empty, the arguments as in a key,
+            such as ``PLAN REC``.
     """
     for typed, serves in REMOVED.items():
         name, flag, argument = parts(typed)

@@ -146,9 +146,9 @@ def _masked(reader: RecordingReader, level: str) -> str:
 
 def _warn_of_file(path: Path, facts: HeadFacts) -> None:
     size = byte_size(path.stat().st_size)
-    rows = f"{facts.rows:,} of {facts.data.rows_in_recording:,} frames and events"
-    without = "" if facts.data.options.payloads else ", without payloads"
-    warn(f"{path} ({size}) has {rows}{without}; {facts.masked}")
+    frames = f"{facts.rows:,} of {facts.data.rows_in_recording:,} frames and events"
+    without_payloads = "" if facts.data.options.payloads else ", without payloads"
+    warn(f"{path} ({size}) has {frames}{without_payloads}; {facts.masked}")
     warn(_BEFORE_SENDING)
 
 
@@ -191,8 +191,8 @@ def _write_comparison(
     if path is None:
         return
     size = byte_size(path.stat().st_size)
-    more = f"; {counted(page.more, 'more differing message')} not shown" if page.more else ""
-    warn(f"{path} ({size}): {page.verdict}{more}; {masked}")
+    not_shown = f"; {counted(page.more, 'more differing message')} not shown" if page.more else ""
+    warn(f"{path} ({size}): {page.verdict}{not_shown}; {masked}")
     warn(_BEFORE_SENDING)
 
 

@@ -94,7 +94,7 @@ def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:
 
 
 def _shown(rec: str | None) -> tuple[Path, Path | None]:
-    """Returns the directory, and the recording to show first, or None to show the list first."""
+    """Returns the directory to show, and the recording to begin with (None for the list)."""
     if rec is None:
         directory = recordings().resolve()
         latest = latest_running(directory, working_directory())

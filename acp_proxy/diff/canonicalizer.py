@@ -278,7 +278,7 @@ class Walk:
         return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
-        """Replaces the first directory in a text by its name, and removes all text after the name.
+        """Cuts a text after its first directory, and replaces the directory as `_put` does.
 
         Agents cut session titles at a fixed length, so a long directory in a title makes the
         title end earlier.

@@ -1,8 +1,8 @@
 """Aligns the two sides of each sequence. Finds items that changed, moved, or are only on one side.
 
 A recording may lack the request of a response. Then the session of the response is unknown in this
-recording, and the response is in another sequence than in the other recording. Only the missing
-request is reported.
+recording, so A and B have the response in different sequences. Only the missing request is
+reported.
 
 A response that creates a session is in the sequence of this session, but an error is not. If a
 request creates a session in only one recording, its response is reported as changed.
@@ -98,7 +98,8 @@ def remove_equal_responses(
 ) -> None:
     """Cleans up `only_a` and `only_b`: removes each response that both sides have.
 
-    The side that lacks the request has the response in another sequence, so it was not matched.
+    If one side lacks the request of a response, the two sides have the response in different
+    sequences. So the response was not aligned.
 
     Args:
         sequences: all sequences, which are modified.

@@ -1,4 +1,4 @@
-"""Lists where values differ between any two runs of a scenario: at places, and inside texts.
+"""Lists the places and phrases whose values differ between any two runs of a scenario.
 
 `protocol/vocabulary.py` has the places that the protocol defines. This module adds the places that
 real agents use. `docs/diff.md` lists all of them.

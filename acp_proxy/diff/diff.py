@@ -154,7 +154,7 @@ class _Comparison:
         return SequenceDiff(messages, changed)
 
     def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
-        """Yields the sequences with their differences. Sequences that only B has come last."""
+        """Yields the sequences with their differences: those of A, then those that only B has."""
         sessions_a = (part.messages.a.key.session for part in sequences)
         sessions_b = (part.messages.b.key.session for part in sequences)
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)

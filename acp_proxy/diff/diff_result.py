@@ -124,7 +124,8 @@ T = TypeVar("T")
 def in_order_of_time(messages: Iterable[T], entry_of: Callable[[T], DiffEntry | int]) -> list[T]:
     """Sorts messages by their frames in A, so that a cause comes before its effects.
 
-    A message that only B has follows the changed message that precedes it in B.
+    The place of a message that only B has is estimated: by its distance, in B, from the nearest
+    changed message before it.
 
     Args:
         messages: differences, and perhaps equal messages.

@@ -54,7 +54,7 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a differing place; text is hidden on one side where the other side has a marker.
+    """Hides the text on one side of a difference where the other side has a marker.
 
     Args:
         field: the differing place. Stable names are marked in its values.

@@ -1,8 +1,8 @@
 """Determines the type of a frame, and whether it is part of a text.
 
-Parts of a text are the chunks of a message, and pushed output. (In the 1.0 draft, a client pushes
-the output of a command in requests, which the agent acknowledges.) The number of parts and the
-messages between them differ from run to run, so the output of a terminal is compared as one text.
+The parts of a text are the chunks of one message, or the pushed output of one terminal. (In the 1.0
+draft, a client pushes the output of a command in requests, which the agent acknowledges.) The
+number of parts and the messages between them differ from run to run, so whole texts are compared.
 """
 
 import json

@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a line may contain a new value before the place that introduces the value.
+        """Whether a line may contain a new value, unreplaced, before the place where it was found.
 
         Args:
             known: the number of values that were known before the line was read.

@@ -1,8 +1,8 @@
 """Separates the noise of a model from unstable behaviour, using several runs of one agent.
 
-A model words its answer differently in each run. The wording of texts and titles, generated ids,
-token usage, and the number of messages with texts, titles or usage are noise. Everything else that
-differs among the runs is unstable.
+A model words its answer differently in each run. These differences are noise: the wording of texts
+and titles, generated ids, token usage, and the number of messages with texts, titles or usage.
+Everything else that differs among the runs is unstable.
 """
 
 import re

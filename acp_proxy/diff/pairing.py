@@ -2,11 +2,11 @@
 
 Frames can be compared only if corresponding ids are known. The best evidence for an id is where it
 occurred. Sessions are paired first, by their contents (`_pair_sessions`). Then values are paired,
-in these steps:
+in these steps (`named_values` explains *profile* and *introduction*):
 
-- values that occurred in the same places, if both recordings have equally many of them;
-- values in the same places of frames, after the frames were aligned regardless of unpaired values;
-- the other values that occurred in the same places;
+- values with the same profile, if both recordings have equally many values with this profile;
+- values at the same place of two frames, after frames were aligned regardless of unpaired values;
+- the other values with the same profile;
 - values with the same spelling, and then values with the same introduction;
 - the remaining values, in recorded order.
 """

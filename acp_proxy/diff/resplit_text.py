@@ -103,9 +103,9 @@ def empty_texts(
             other side.
 
     Returns:
-        Each empty text, with an item of the other side. The two are compared. The item is the
-        partner of a neighbouring text of the same type. It is None if the key of the empty text is
-        in `common`; then the empty text is not compared.
+        Each empty text, with the item of the other side that it is compared with: the partner of a
+        neighbouring text of the same type. If the key of the empty text is in `common`, the text is
+        not compared, and its item is None.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:

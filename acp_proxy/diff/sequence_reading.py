@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output, or skips an acknowledgement. Returns whether the frame is done."""
+        """Adds pushed output, or skips an acknowledgement. Returns False if it did neither."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):

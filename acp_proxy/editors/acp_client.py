@@ -44,7 +44,7 @@ class AcpClient(ABC):
         return [self._agent(name, entry, path) for name, entry in self._entries(data)]
 
     def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:  # noqa: ARG002
-        """Yields the name and the entry of each agent in settings; by default, yields nothing."""
+        """Yields the name and the entry of each agent in settings; this class yields nothing."""
         return ()
 
     def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
@@ -90,7 +90,7 @@ def strings(*lists: Any) -> list[str]:
 
 
 def variables(value: Any) -> dict[str, str]:
-    """Returns the variables in an object, or in a list of name-value objects; else no variables."""
+    """Returns the variables in an object or a list of name-value objects; none for other values."""
     if isinstance(value, list):
         pairs = [pair for pair in value if isinstance(pair, dict)]
         value = {pair.get("key") or pair.get("name"): pair.get("value") for pair in pairs}

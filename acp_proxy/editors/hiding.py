@@ -43,7 +43,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
 
 def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
-    """Returns an agent without secrets, values of headers, and values of the variables in `hidden`.
+    """Returns an agent after hiding its secrets, values of headers, and the variables in `hidden`.
 
     Args:
         agent: the agent.

@@ -193,7 +193,7 @@ class Obsidian(AcpClient):
         return "\n\n".join(_fields(agent) for agent in agents)
 
     def place(self, path: Path) -> str:
-        """Returns a phrase that names a settings page. Obsidian would overwrite an edited file.
+        """Returns a phrase that names a settings page. Obsidian would undo changes to the file.
 
         Args:
             path: the settings file of the plugin.

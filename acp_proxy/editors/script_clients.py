@@ -279,7 +279,7 @@ class AgentShell(ScriptClient):
         """
         if not any(agent.id in _VARIABLES for agent in agents):
             names = ", ".join(_VARIABLES)
-            raise BadSettings(f"agent-shell has no variables for this agent, only for {names}")
+            raise BadSettings(f"agent-shell has Lisp variables for {names}, not for this agent")
         lines = ["(with-eval-after-load 'agent-shell"]
         for agent in agents:
             word = _VARIABLES.get(agent.id or "")

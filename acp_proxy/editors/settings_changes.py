@@ -97,7 +97,7 @@ def check_writable(file: SettingsFile) -> None:
 
 
 def _write(target: Path, data: bytes, old: SettingsFile | None = None) -> None:
-    """Replaces a file atomically; `old` is the settings file whose owner and mode are kept."""
+    """Replaces a file atomically. Keeps owner and mode of `old`; refuses if `old` has changed."""
     fd, name = tempfile.mkstemp(prefix=".acp-proxy-", dir=target.parent)
     made = Path(name)
     try:

@@ -105,7 +105,7 @@ def document(data: bytes) -> dict[str, Any]:
     """Returns settings as a dictionary; empty if there are only blanks and comments.
 
     Raises:
-        BadSettings: the data is not a JSON object with comments.
+        BadSettings: the data is not an object in JSON with comments.
     """
     root = parse(decode(data))
     if root is not None and not root.is_object:

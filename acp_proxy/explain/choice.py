@@ -25,11 +25,11 @@ _AT_A_TIME = 100
 
 
 def chosen_in(reader: RecordingReader, text: str) -> Filter:
-    """Parses a filter. The filter may contain ``turn:last``, and names from the recording.
+    """Parses a filter for one recording. A name that the recording has is matched exactly.
 
     Args:
         reader: the recording.
-        text: the filter.
+        text: the filter, which may contain ``turn:last``.
 
     Raises:
         BadFilter: the text is not a filter.
@@ -182,8 +182,8 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
         known = known + [s for s in labels_of(reader, "session") if s not in known]
         matching = _matching(known, start)
     if len(matching) != 1:
-        problem = f"{len(matching)} session ids begin" if matching else "no session id begins"
-        raise BadFilter(f"{problem} with {start!r} in {reader.path}; {_named(matching or known)}")
+        ids_begin = f"{len(matching)} session ids begin" if matching else "no session id begins"
+        raise BadFilter(f"{ids_begin} with {start!r} in {reader.path}; {_named(matching or known)}")
     (session,) = matching
     return session_filter(session)
 

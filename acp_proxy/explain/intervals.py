@@ -211,7 +211,7 @@ class Intervals:
     # Who has to act in each session
 
     def note(self, event: RecordedEvent) -> None:
-        """Reads an event, such as a peer that left or stopped reading."""
+        """Reads an event, such as the end of a peer, or a note that a peer does not read."""
         now, stream = (event.t_ns, event.seq), event.data.get("stream")
         match event.kind:
             case "exit":
@@ -315,7 +315,7 @@ class Intervals:
     # How each turn spends its time
 
     def turn_waiting_for(self, exchange: int) -> int | None:
-        """Returns the turn that waits for an exchange's answer, by number; None if no turn does."""
+        """Returns the number of the turn that waits for an exchange's answer; None if none does."""
         place = self._places.get(exchange)
         return None if place is None or place[1] is None else place[1].turn.id
 

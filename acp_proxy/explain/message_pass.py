@@ -228,7 +228,7 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 
 
 def opened_before(recording: Recording) -> int:
-    """Returns the number of an answer. Updates before this answer may be a session's history.
+    """Returns the number of the frame before which updates may repeat a session's history.
 
     An imported log may contain an answer without its request. If the request loaded or resumed a
     session, updates before the answer may be history.
@@ -237,7 +237,7 @@ def opened_before(recording: Recording) -> int:
         recording: the recording.
 
     Returns:
-        The number of the last such answer; 0 if there is none. The number is also 0 if the
+        The number of the last answer to such a request; 0 if there is none. Also 0 if the
         recording contains the answer to a prompt, but not the prompt.
     """
     if recording.origin is None:

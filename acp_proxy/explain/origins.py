@@ -36,7 +36,7 @@ def is_known(recording: Recording, name: str) -> bool:
     """Whether a recording has the facts that a member of the JSON needs.
 
     Args:
-        recording: the recording of the value.
+        recording: the recording that the JSON describes.
         name: the name of the member in JSON.
     """
     return name not in _NEEDED or recording.knows(*_NEEDED[name])

@@ -36,7 +36,7 @@ def trim(
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
     """Completes exchanges: if only the request or only the answer is kept, adds the other one.
 
-    Only one of them is kept if it is in a batch, since a batch is kept as a whole.
+    A batch is kept as a whole. So a message in it may be kept without its request or answer.
     """
     before = -1
     while len(kept) != before:

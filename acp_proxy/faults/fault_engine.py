@@ -112,8 +112,8 @@ class DeliveryQueue:
         """Lets a frame overtake the held deliveries. Releases those that wait for no more frames.
 
         Args:
-            waiting: the deliveries that were held before the later frame.
-            at: when the later frame was received, in monotonic nanoseconds.
+            waiting: the deliveries that were already held when the frame was received.
+            at: when the frame was received, in monotonic nanoseconds.
         """
         for item in waiting:
             left = max(0, item.delivery.behind_frames - 1)

@@ -1,4 +1,4 @@
-"""Texts about kinds, rules and their firings: settings, sentences, and a summary.
+"""Describes kinds, their settings and rules, and sums up how often the rules fired.
 
 The description of a setting is the string below its field in the source code of the kind.
 """
@@ -90,7 +90,7 @@ def summary(
         plan: the rules.
         fired: how often each rule fired, by name.
         seed: the seed of all random numbers.
-        masked: each name and each place of a rule without secrets, by the original text.
+        masked: the text without secrets, by the original text, for each rule's name and place.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)
     yield f"faults: {counts or 'none fired'}"

@@ -221,8 +221,8 @@ def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
     at = f"{place}{joint}"
     word = table.get("kind")
     if not isinstance(word, str):
-        came = "nothing" if word is None else repr(word)
-        raise BadPlan(f"{at}kind: expected a kind of fault, got {came}")
+        given = "nothing" if word is None else repr(word)
+        raise BadPlan(f"{at}kind: expected a kind of fault, got {given}")
     if word not in KINDS:
         raise BadPlan(f"{at}kind: there is no {word!r}{hint(word, KINDS)}")
     settings = settings_of(KINDS[word])
@@ -246,8 +246,8 @@ def _chosen(where: str, place: str) -> Filter:
         for term in terms_of(where):
             if term in _UNKNOWN_THEN:
                 raise BadPlan(
-                    f"{place}: {term}: cannot be used in a plan: {_UNKNOWN_THEN[term]} is not"
-                    " known yet when a frame passes"
+                    f"{place}: {term!r} cannot be used in a plan: {_UNKNOWN_THEN[term]} is not"
+                    " known yet when a rule is applied"
                 )
         return parse(where, None)
     except BadFilter as e:

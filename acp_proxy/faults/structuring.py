@@ -77,7 +77,7 @@ def read_toml(text: str) -> dict[str, Any]:
     if len(text) > PLAN_FILE:
         raise BadToml(f"larger than {PLAN_FILE:,} bytes")
     if _LONG_KEY.search(text):
-        raise BadToml(f"more than {_MOST_PARTS} words joined by dots")
+        raise BadToml(f"expected at most {_MOST_PARTS} words joined by dots in a key")
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -97,7 +97,7 @@ def read_toml_file(path: Path) -> dict[str, Any]:
     with open_plain(path) as file:
         data = file.read(PLAN_FILE + 1)
     if data.startswith(_SQLITE):
-        raise BadToml("a recording, not a plan; to use --fault alone, write - in place of the plan")
+        raise BadToml("expected a plan, got a recording; for --fault alone, write '-' as the plan")
     if len(data) > PLAN_FILE:
         raise BadToml(f"larger than {PLAN_FILE:,} bytes")
     try:
@@ -204,7 +204,7 @@ def _table(value: Any, _: Any) -> dict[str, Any]:
 
 def _window(value: Any, _: Any) -> Window:
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise _Wrong(f'expected two times, such as ["2s", "10s"], got {value!r}')
+        raise _Wrong(f'expected a beginning and an end, such as ["2s", "10s"], got {value!r}')
     begin, end = map(_ns, value)
     if end <= begin:
         raise _Wrong(f"expected an end after the beginning, got {value!r}")

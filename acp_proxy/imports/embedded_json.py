@@ -228,7 +228,7 @@ def member_texts(raw: bytes) -> dict[str, bytes] | None:
     """Returns the members of an object that `read_message` has read, each as its original text.
 
     Returns:
-        By name, the original text of each member; None if a value is nested too deeply.
+        A dictionary from names to original texts; None instead if a value is nested too deeply.
     """
     text = raw.decode()
     try:

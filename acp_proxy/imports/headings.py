@@ -82,8 +82,8 @@ class Clock:
             stamp: the next time.
 
         Returns:
-            The nanoseconds; None if only one of this time and the first time of the log has a date,
-            or if only one of them has a time zone.
+            The nanoseconds; None if this time cannot be compared with the log's first time: only
+            one of the two has a date, or only one has a time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:

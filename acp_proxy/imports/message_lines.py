@@ -144,7 +144,7 @@ class _LineReader:
             yield from self._continued(number, line[match.start() :])
 
     def _announced(self, number: int, heading: Heading | None) -> Entry:
-        """Keeps the heading in a line without JSON, for the message after this line."""
+        """Keeps the heading that a line without JSON contains, for the message after the line."""
         if not _is_announced(heading):
             self._above = _NO_HEADING
             return UnreadLines(number, number, OTHER_TEXT)

@@ -4,8 +4,8 @@ The value of a capability tells whether it is supported:
 
 - ``false``, ``null`` and a missing member mean "not supported".
 - An object with only unsupported members means "not supported".
-- An empty object means "supported", such as ``"list": {}``. An empty object that only groups
-  capabilities means "not supported".
+- An empty object, such as ``"list": {}``, means "supported". But if the object is a group of
+  capabilities, such as ``"fs": {}``, it means "not supported".
 
 `TABLE` lists the messages that need a capability. Usually the receiver of the message must have
 announced the capability; in some rows, the sender must have announced it.

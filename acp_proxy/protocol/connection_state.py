@@ -1,7 +1,7 @@
 """The memory of a connection's state machine, and the changes that one message makes.
 
-`State` is stored with every batch of rows, so that a reader can continue after the batch. The names
-of its fields are part of a file format, and a new field needs a default value.
+`State` is stored with every batch of rows, so that a reader can continue after the batch. The
+field names of `State` are part of a file format, and a new field needs a default value.
 """
 
 from collections.abc import Sequence

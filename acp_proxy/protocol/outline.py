@@ -3,9 +3,9 @@
 A frame of 64 MB is usually one enormous string in a small envelope. The scanner reads the head (the
 first bytes) token by token, and continues in the tail (the last bytes) after the string's end.
 
-If all brackets close at the end of the line, the labels in the tail are used. Otherwise there was
-another string between head and tail, and only the labels in the head are used. The id is also used
-if it is the last member of the line.
+If all brackets close at the end of the line, the labels in the tail are used, too. Otherwise there
+was another string between head and tail. Then only the labels in the head are used, and an id that
+is the last member of the line.
 """
 
 import json

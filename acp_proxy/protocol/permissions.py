@@ -43,7 +43,7 @@ class PermissionAnswer:
     def is_cancelled(self) -> bool:
         """Whether the answer is ``cancelled``.
 
-        A client that cancels a turn must answer the turn's open permission requests so.
+        A client that cancels a turn must give this answer to the turn's open permission requests.
         """
         return bool(member(self.result, "outcome", "outcome") == _CANCELLED)
 
@@ -111,7 +111,7 @@ def options_of(request: Any) -> list[dict[str, Any]]:
 def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the options whose ids identify them, since an answer names only an option's id.
 
-    An option is left out if a different option has the same id.
+    If options with the same id differ, all of them are left out.
     """
     return [
         option

@@ -57,7 +57,7 @@ class CallStatus:
 class CallState(CallStatus):
     """A tool call according to the messages so far; unknown fields are empty.
 
-    The texts are cut, and safe to print. A null member removes no text.
+    The texts are cut, and safe to print. If a member is null, its earlier text is kept.
     """
 
     title: str = ""

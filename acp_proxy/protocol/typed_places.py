@@ -19,7 +19,7 @@ from acp_proxy.protocol.vocabulary import Role, positions
 
 
 class Place(Enum):
-    """The kind of a typed value, for its replacement. Several roles may share a kind."""
+    """Decides how a typed value is replaced. Several roles may be replaced in the same way."""
 
     ID = "id"
     """The id of a request; in ``$/cancel_request``, the id of the request to cancel."""

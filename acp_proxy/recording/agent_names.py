@@ -144,7 +144,7 @@ def _after(runner: _Runner, words: "list[str]") -> "tuple[list[str], str]":
 
 
 def _of_shell(line: str) -> "list[str]":
-    """Returns the words of a shell line's first command that can be an agent; may be empty."""
+    """Returns the first command in a shell line that can be an agent, as words; may be empty."""
     for part in line.replace("&&", ";").replace("||", ";").replace("\n", ";").split(";"):
         words = [word.strip("'\"") for word in part.split()]
         while words and (_is_assignment(words[0]) or not words[0]):

@@ -118,7 +118,7 @@ class Log:
         return False
 
     def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
-        """Logs chunks together with notes about them.
+        """Logs several records together: chunks, and records of what faults did to them.
 
         Args:
             records: for each record, its kind, stream, monotonic nanoseconds and payload.

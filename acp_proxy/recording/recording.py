@@ -28,7 +28,7 @@ def read_time(text: str) -> datetime:
     """
     time = datetime.fromisoformat(text)
     if time.tzinfo is None or time.year not in _YEARS:
-        raise ValueError(f"{text!r} is not a valid recording time")
+        raise ValueError(f"{text!r} has no time zone, or its year is out of range")
     return time
 
 
@@ -169,16 +169,16 @@ def read_origin(values: Any) -> Origin:
         if name not in _ORIGIN_KINDS:
             raise ValueError(f"unknown member of an origin: {name!r:.40}")
         if isinstance(value, bool) or not isinstance(value, _ORIGIN_KINDS[name]):
-            raise ValueError(f"{name} of an origin has a wrong type")
+            raise ValueError(f"{name!r} of an origin has a wrong type")
         if isinstance(value, int) and not 0 <= value < SAFE_NUMBER:
-            raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
+            raise ValueError(f"{name!r} of an origin is out of range: {value!r:.40}")
     if not _SOURCE.fullmatch(values["source"]):
-        raise ValueError("the source of an origin may only have small letters, digits and hyphens")
+        raise ValueError("expected only small letters, digits and hyphens in 'source' of an origin")
     # Earlier versions wrote `answers` when only the client's answers were missing.
     lost = ["middle" if word == "answers" else word for word in values.get("lost", ())]
     if unknown := [word for word in lost if word not in get_args(Lost)]:
-        raise ValueError(f"expected each word of lost to be one of {', '.join(LOST)},"
-                         f" got {unknown[0]!r:.40}")  # fmt: skip
+        raise ValueError("expected each word in 'lost' of an origin to be one of"
+                         f" {', '.join(LOST)}, got {unknown[0]!r:.40}")  # fmt: skip
     named = tuple(map(_named_answer, values.get("named_answers", ())))
     return Origin(**{**values, "lost": tuple(sorted(set(lost))), "named_answers": named})
 
@@ -188,7 +188,7 @@ def _named_answer(value: Any) -> NamedAnswer:
         seq, method = value["seq"], value["method"]
         if type(seq) is int and 0 < seq < SAFE_NUMBER and is_method(method):
             return NamedAnswer(seq, method)
-    raise ValueError("expected named_answers of an origin to have seq and method")
+    raise ValueError("expected objects with 'seq' and 'method' in 'named_answers' of an origin")
 
 
 def is_method(value: Any) -> TypeGuard[str]:

@@ -334,7 +334,7 @@ class LaneFinder:
         """Returns the lane that introduced the first known one of the names; None without one.
 
         If several lanes introduced the name, the lane of the most recently active session is
-        returned. If that lane did not, the lane that introduced the name last is returned.
+        preferred. If this lane is not among them, returns the lane that did so most recently.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

@@ -39,9 +39,9 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
     """Yields the bytes of a line with edits applied.
 
     Args:
-        pieces: the bytes of the line, or of the end of the line.
-        edits: edits without overlaps, sorted by start. Edits before ``start`` are skipped.
-        start: the offset of the first piece in the line.
+        pieces: the bytes of the line, or of a part of it.
+        edits: edits without overlaps, sorted by their starts. Edits of other bytes are skipped.
+        start: the offset in the line of the first of these bytes.
     """
     at = start
     for piece in pieces:

@@ -166,7 +166,7 @@ def beginnings() -> tuple[str, ...]:
 
 @cache
 def all_words() -> tuple[bytes, ...]:
-    """Returns all words in a fixed order; a text without these words has nothing to mask."""
+    """Returns all words to search for, in a fixed order. A text without them needs no masking."""
     return tuple(word.encode() for word in (*beginnings(), *NAMES, *FORMS, *PLACES))
 
 

@@ -31,7 +31,7 @@ def blanked(text: str) -> str:
 
 
 def private_text(text: str, path: Path) -> str:
-    """Returns the replacement of a text without secrets.
+    """Returns the replacement of a text, which must contain no secrets.
 
     Args:
         text: the text.
@@ -46,7 +46,7 @@ def private_text(text: str, path: Path) -> str:
 
 
 def is_blanked(text: str) -> bool:
-    """Whether a text is a replacement. Only for a recording in which private text is masked."""
+    """Whether a text is a replacement; to be called only if the private text is masked."""
     return _BLANKED.fullmatch(text) is not None
 
 

@@ -95,7 +95,7 @@ class SecretFinder:
         return spans
 
     def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
-        """Searches a text for secrets with a known form, and for words of the secrets found so far.
+        """Searches a text for secrets with a known form, and for needles of secrets found earlier.
 
         Args:
             text: any text.

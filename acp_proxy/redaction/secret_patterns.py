@@ -149,8 +149,8 @@ def tail(text: str, searched: Search | None = None) -> int:
 
     Args:
         text: any text, decoded.
-        searched: an earlier search of the text; only secrets of the same kind (loose or not) are
-            considered. Without a search, secrets of both kinds are considered.
+        searched: an earlier search of the text. Its value of ``loose`` is used again. Without a
+            search, ``loose`` is True.
 
     Returns:
         The index; the length of the text if no secret can be cut off.

@@ -77,7 +77,7 @@ class PieceReader:
     def _read_pushed(self, raw: bytes) -> Piece | None:
         """Returns the piece in a line that sends output (see `PUSHES`); None if it has no piece.
 
-        The line is not parsed if it differs from the latest line with pushed output only in the
+        The line is not parsed if it is equal to the latest line that sent output, except for the
         text.
         """
         if self._pushed is not None:

@@ -227,7 +227,7 @@ class IndexBlocks:
         }
 
     def block(self, cells: list[int], payloads: list[tuple[int, int]]) -> tuple[bytes, ...]:
-        """Returns a block of the rows that were added since the last block, uncompressed.
+        """Returns a block of the rows that were added since the previous block, uncompressed.
 
         Args:
             cells: the first row of each block that contains cells of these rows.

@@ -131,7 +131,7 @@ def _gif(data: bytes) -> Sizes:
         elif data[at] == 0x21:
             at += 2
         else:
-            raise ValueError(f"expected a block of a GIF, got {data[at]}")
+            raise ValueError(f"expected the first byte of a GIF block, got {data[at]}")
         while length := data[at]:
             at += 1 + length
         at += 1

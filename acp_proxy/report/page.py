@@ -251,7 +251,7 @@ def _safe(value: Any) -> Any:
 
 
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
-    """Formats a duration with the resolution of the recorded times, which the context contains."""
+    """Formats a duration. The context of the template contains the resolution of recorded times."""
     return duration(ns, context["step_ns"])
 
 

@@ -93,7 +93,7 @@ def _read_module(path: str, text: str) -> _Module:
         if match := _REFUSED.search(line):
             raise NotJoined(f"{place}: {match[0]} cannot be in a page's script")
         if len(_TICK.findall(line)) % 2 and "`" in _LITERAL.sub("", line):
-            raise NotJoined(f"{place}: expected the end of a template literal on its line")
+            raise NotJoined(f"{place}: expected the end of a template literal on its first line")
         if line.startswith("import"):
             match = _IMPORT.fullmatch(line)
             if match is None:
@@ -113,7 +113,7 @@ def _read_module(path: str, text: str) -> _Module:
         elif line.startswith("await"):
             raise NotJoined(f"{place}: await is possible only within functions")
         if line.endswith("\\"):
-            raise NotJoined(f"{place}: expected the end of a string literal on its line")
+            raise NotJoined(f"{place}: expected the end of a string literal on its first line")
         lines.append(_CAST.sub("", line).lstrip())
     return _Module(path, imports, names, exports, lines)
 

@@ -109,7 +109,7 @@ class RecordingReader(Rows):
 
     @property
     def recording(self) -> Recording:
-        """The only row of the table ``recording``; read only once unless the recorder runs."""
+        """The only row of the table ``recording``; read once, or each time if there is a tail."""
         if self._tail is not None:
             return super().recording
         if self._recording is None:
@@ -130,7 +130,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether a request without a recorded answer may have been answered, or may still be."""
+        """Whether a request without a recorded answer may have got one, or may still get one."""
         return self.recording.is_open(live=self.live)
 
     @property

@@ -95,7 +95,7 @@ class Rows:
           exchange;
         - a request: ``answer_session`` and ``answer_terminal``, the session and the terminal that
           its answer named;
-        - a batch: its ``members``; the filter matches at least one member;
+        - a batch: ``members``, all its messages; at least one of them matches the filter;
         - a frame on which a fault fired: ``fired``, its rows of `faults_fired`.
 
         A line larger than `WHOLE_VALUE` is an excerpt (see `is_excerpt` and `pieces`).

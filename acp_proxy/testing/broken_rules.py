@@ -15,7 +15,7 @@ _SEVERITIES = tuple(severity.value for severity in SEVERITIES)
 
 
 def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str | None:
-    """Returns a text about a recording's findings that fail a test; None if there are none.
+    """Returns a text about the findings that make a test fail; None if there are none.
 
     Args:
         path: the recording.

@@ -1,4 +1,4 @@
-"""Answers the requests of an agent: permissions, files of the directory, and terminals.
+"""Answers an agent's requests for permissions, for files in one directory, and for terminals.
 
 A file is written, or a command is started, only if the user allows it. It is not enough to refuse
 permissions: in ACP an agent may write a file or run a command without asking.

@@ -1,4 +1,4 @@
-"""Runs a command for an agent, in a process group that ends with acp-proxy.
+"""Runs a command for an agent, in a process group that ends when acp-proxy ends.
 
 A guardian process leads the group, as for a recorded agent. When acp-proxy ends, even by SIGKILL,
 the guardian kills the group.

@@ -1,7 +1,8 @@
-"""Decides which requests the live window answers: those of its own page, with the token.
+"""Decides which requests the live window answers. Requests for data need the token.
 
-Requests from pages of another origin are refused, as are requests to any other host name. A page
-can find out whether another program has taken the port. `docs/commands/web.md` lists the rules.
+Requests from pages of another origin, and requests for another host than the window's, are refused.
+A page asks for a proof, so that another program on the port does not get the token.
+`docs/commands/web.md` lists the rules.
 """
 
 import hmac
@@ -59,7 +60,7 @@ class Address:
 
     @property
     def is_old(self) -> bool:
-        """Whether the token has expired: it was made 30 days or more before or after now."""
+        """Whether the token has expired: `made_at` differs from now by 30 days or more."""
         return abs(time.time() - self.made_at) >= _LASTS_S
 
     def url(self, path: str) -> str:
@@ -95,7 +96,7 @@ class AddressFile:
     Args:
         state: the state directory.
         directory: the directory of the recordings.
-        unredacted: whether secrets are shown; such a window has a file of its own.
+        unredacted: whether secrets are shown; a window with secrets has a file of its own.
     """
 
     def __init__(self, state: Path, directory: Path, *, unredacted: bool) -> None:
@@ -254,7 +255,7 @@ def is_data(path: str) -> bool:
 
 
 def _is_link(path: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser requests a page to show it, for example because the opener leads to it."""
+    """Whether a request opens a page of the window in a browser, as a link to the page does."""
     mode, destination = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
     is_page = path == "/" or path.startswith("/r/")
     return is_page and mode == "navigate" and destination == "document"

@@ -148,9 +148,9 @@ class GrowingRows:
     def continues(self, earlier: "GrowingRows") -> bool:
         """Continues where an earlier reading ended, if the rows that it read are unchanged.
 
-        The rows may be in another file now, since a recorder, or a reader after the recorder's end,
-        moves rows. A row may have changed because of a later row, for instance if the later row
-        shows a secret. Columns that a page derives from later rows are not compared.
+        The rows may be in another file now: the recorder moves rows, and after its end a reader
+        does. A row may have changed because of a later row, for instance if the later row shows a
+        secret. Columns that a page derives from later rows are not compared.
 
         Args:
             earlier: the earlier reading.

@@ -281,7 +281,7 @@ class LivePage:
         await self._record("meta", compressed(encode_json(meta)))
 
     async def _keep_facts(self) -> None:
-        """Reads the facts after new rows or, while a recorder runs, after a time. Then pauses."""
+        """Reads the facts after new rows, or now and then while a recorder runs; pauses between."""
         outdated, took = self._outdated, 0.0
         while True:
             is_live = self._rows is not None and self._rows.reader.live

@@ -89,7 +89,7 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
     """Whether the id of a request belongs to an earlier unpaired answer or to another open request.
 
-    Such an answer is then forgotten.
+    The unpaired answer is then forgotten, so that it explains only one request.
 
     Args:
         conversation: the conversation.
@@ -147,10 +147,10 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Moves an answer that has a wrong id from the request of `exchange` to another request.
+    """Corrects a mistake: an answer with a wrong id was taken for the answer of `exchange`.
 
-    Now the right answer to the request of `exchange` has come. The other request, if an open one
-    fits, is marked as answered.
+    Now the right answer of `exchange` has come. So the answer with the wrong id is for another
+    request: if it fits an open request, that request is marked as answered.
 
     Args:
         conversation: the conversation.

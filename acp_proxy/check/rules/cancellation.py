@@ -1,8 +1,8 @@
 """Rules about cancelling turns.
 
 A cancel and the end of its turn may cross: the agent may have written the last updates and the
-answer before it read the cancel. Constants in `registry` limit the time within which this is
-assumed.
+answer before it read the cancel. The rules assume this only for a short time; `registry` has
+the limits.
 """
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, shown

@@ -130,7 +130,7 @@ def answers_once(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("rpc.response-id-retyped", answers=(ANY,))
 def answers_with_its_id(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers with the id of an open request, but in another type."""
+    """Finds answers with the id of an open request in the wrong type, such as "7" for 7."""
     if _stray(message, conversation) == "retyped":
         other = retyped_id(message.parsed.rpc_id or "")
         request = conversation.connection.oldest(message.direction.other, other)

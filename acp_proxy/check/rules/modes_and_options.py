@@ -129,7 +129,7 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists of options that lack the option that was set, or an earlier option."""
+    """Finds lists of options that lack the option just set, or an option that was listed before."""
     session = conversation.session(message.session)
     options, place = _listed_options(message)
     listed = options_by_id(options)
@@ -150,7 +150,7 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers in which an option does not have the allowed value that the client set."""
+    """Finds options that were set to an allowed value, but have another value in the answer."""
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))

@@ -77,7 +77,7 @@ def remember_early_updates(message: CheckedMessage, conversation: Conversation) 
 
 @rule("session.load-params", requests=("session/load",), alone=True)
 def load_names_all(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds session/load requests without a session, a directory or MCP servers."""
+    """Finds session/load requests that lack the session, the directory or the MCP servers."""
     if conversation.dialect != V1 or message.value is None:
         return
     names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in message.params]

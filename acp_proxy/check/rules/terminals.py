@@ -24,7 +24,7 @@ def path_is_absolute(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("fs.line", requests=(_READ,), alone=True)
 def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds line numbers below 1; in the 1.0 draft, also a last line before the first line."""
+    """Finds first lines below 1; in the 1.0 draft, also ``endLine`` below ``startLine``."""
     name = "startLine" if conversation.dialect == DRAFT else "line"
     first, last = integer(message.params.get(name)), integer(message.params.get("endLine"))
     if first is not None and first < 1:
@@ -115,7 +115,7 @@ def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("term.wrong-session", requests=_OTHERS)
 def session_is_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminals that are used in another session."""
+    """Finds terminals that are used in another session than their own."""
     terminal, session = _terminal(message, conversation), message.params.get("sessionId")
     if terminal is None or terminal.session is None or not isinstance(session, str):
         return

@@ -123,7 +123,7 @@ def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
 def content_has_items(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds content blocks of a tool call that are not inside a content item, as they must be."""
+    """Finds content blocks of a tool call that are not wrapped in a content item."""
     call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         kind = member(item, "type")
@@ -179,7 +179,7 @@ def terminal_was_created(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("tool.terminal-released", updates=TOOL_CALLS)
 def terminal_is_not_released(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds tool calls that first show a terminal after its release."""
+    """Finds tool calls that show a terminal for the first time after its release."""
     if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return
     call = _known(message, conversation)
@@ -251,7 +251,7 @@ def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("perm.options-empty", requests=(PERMISSION,), alone=True)
 def there_is_a_choice(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds permission requests without options. Only the type of v2 requires an option."""
+    """Finds permission requests without options. Except in v2, this is only a warning."""
     if message.params.get("options") == []:
         severity = None if conversation.dialect == V2 else Severity.WARNING
         yield Breach("a permission request offers no options", place="/params/options",

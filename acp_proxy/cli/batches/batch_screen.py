@@ -181,7 +181,7 @@ def _listed(verdict: JobVerdict) -> list[Finding]:
 
 
 def _runs(verdict: JobVerdict) -> list[str]:
-    """Returns a line for each run in the verdict of a sweep: plan, outcome and output."""
+    """Returns a line for each run in a sweep's verdict: plan, outcome, last line of the output."""
     runs = [] if verdict.command != SWEEP else verdict.findings or ()
     return [": ".join(_run_words(run)) for run in runs]
 

@@ -126,9 +126,7 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
     several = any(map(names_several, recs))
     reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]
     if batch.is_given and (others := [other for other in reports if other != "--junit"]):
-        raise Refusal(
-            f"{others[0]} does not work in a batch, which --results, --jobs or --executor requests"
-        )
+        raise Refusal(f"{others[0]} does not work in a batch (--results, --jobs or --executor)")
     if batch.is_given or (several and not reports):
         sys.exit(_check_many(ctx, recs or ("latest",), batch))
     if several:

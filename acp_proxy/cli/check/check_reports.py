@@ -21,7 +21,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
-    """Returns a JUnit suite with one case for each rule that was checked in each recording.
+    """Returns a JUnit suite. Each recording has one case for each rule that was checked in it.
 
     A case fails if one of its findings makes the check fail. All other findings become output of
     the case.
@@ -56,7 +56,7 @@ def annotations(report: CheckReport) -> Iterator[str]:
 
 
 def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str) -> JobVerdict:
-    """Adds the exit code, the kind and the findings of a check to a verdict.
+    """Adds the result of a check to a verdict: the exit code, the verdict's kind, the findings.
 
     Args:
         verdict: the verdict before the check.

@@ -209,13 +209,13 @@ def say_learned(result: Learned, text: str) -> None:
     for line in text.splitlines():
         say(line)
     rules = [*result.aliases, *result.ignored, *result.apart]
-    these = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
+    with_rules = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
     if not result.rest.total:
-        warn(f"{these} A and B are equal")
+        warn(f"{with_rules} A and B are equal")
     elif rules:
-        warn(f"{these} A and B still differ: {differences(result.rest)}")
+        warn(f"{with_rules} A and B still differ: {differences(result.rest)}")
     else:
-        warn(f"no rule helps: {differences(result.rest)}")
+        warn(f"no rule can ignore what differs: {differences(result.rest)}")
 
 
 def quoted(word: str) -> str:

@@ -37,7 +37,7 @@ lane by lane."""
 
 
 class DiffScreen(DiffReporter):
-    """Prints the entries of a comparison in the order of time, or lane by lane if there are many.
+    """Prints the entries of a comparison in the order of time. Prints many entries lane by lane.
 
     Args:
         screen: the screen.

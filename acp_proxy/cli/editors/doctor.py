@@ -85,7 +85,7 @@ def read_record(arguments: Sequence[str]) -> list[str]:
         chosen_plan(values.get("fault") or (), plan, None)
     except click.NoSuchOption as e:
         near = did_you_mean(e.option_name, e.possibilities or [])
-        raise ValueError(f"record has no option {e.option_name!r}{near}") from None
+        raise ValueError(f"`record` has no option {e.option_name!r}{near}") from None
     except click.UsageError as e:
         text = e.format_message().rstrip(".")
         raise ValueError(f"{text[:1].lower()}{text[1:]}") from None

@@ -128,7 +128,7 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
             say_json(listed(state, mask))
         return
     if not clients:
-        warn(f"no ACP client was found for {machine.home}; known clients are"
+        warn(f"no ACP client was found for the home directory {machine.home}; known clients are"
              f" {', '.join(client.name for client in CLIENTS)}")  # fmt: skip
         return
     writer = Writer()
@@ -163,8 +163,8 @@ def _agents(
     """Returns the agents to record.
 
     Raises:
-        Refusal: no agent can be recorded, or the named agent cannot. If `is_one` is set, also if
-            several agents can be recorded, or if the settings have a problem.
+        Refusal: the named agent cannot be recorded; without a name, no agent can be recorded. With
+            `is_one` also: several agents can be recorded, or the settings have a problem.
     """
     title = found_client.client.title
     for problem in found_client.problems:
@@ -184,10 +184,10 @@ def _agents(
             if machine.find(row["command"][0]) is not None
         ]
     if not agents:
-        has_none = f"{title} has no agent that can be recorded"
+        client_has_none = f"{title} has no agent that can be recorded"
         if found_client.files and not found_client.client.owns_files:
-            has_none = f"{found_client.path} names no known agent"
-        raise Refusal(f"{has_none}, and PATH has no known agent;"
+            client_has_none = f"{found_client.path} names no known agent"
+        raise Refusal(f"{client_has_none}, and PATH has no known agent;"
                       f" name an agent, such as --agent opencode, or give a command, such as"
                       f" `acp-proxy setup {found_client.client.name} --"
                       " python agent.py`")  # fmt: skip
@@ -211,7 +211,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
         if (startable := _startable(agent, machine)) is None:
             raise Refusal(
                 f"{found_client.client.title} does not store the command of {agent.name!r}; name a"
-                " known agent, or first add this agent to the settings with its command"
+                " known agent, or first add this agent, with its command, to the settings"
             )
         if agent.proxy:
             raise Refusal(f"{agent.name!r} is already set up to be recorded: see {agent.path}")
@@ -247,8 +247,8 @@ def _print(found_client: FoundClient, agents: list[RecordedAgent]) -> None:
     if not is_unredacted():
         shown = [hidden_agent(agent, masker()) for agent in agents]
         if shown != agents:
-            means = ", and --write copies them" if found_client.client.section else ""
-            warn(f"values of variables and secrets are hidden; --unredacted shows them{means}")
+            copies = ", and --write copies them" if found_client.client.section else ""
+            warn(f"secrets and values of variables are hidden; --unredacted shows them{copies}")
         agents = shown
     warn(f"{found_client.client.place(found_client.path)}:")
     writer = Writer()
@@ -268,7 +268,7 @@ def _write(
                       f" `acp-proxy setup {client.name}` prints")  # fmt: skip
     for other in found_client.recorded:
         if other.command == agent.command:
-            raise Refusal(f"{other.name!r} in {other.path} records this agent already")
+            raise Refusal(f"the entry {other.name!r} in {other.path} records this agent already")
     file = read(found_client.path)
     check_writable(file)
     name = _free_name(agent, [*entries(file.data or b"", client.section)])

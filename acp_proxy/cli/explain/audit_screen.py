@@ -234,7 +234,7 @@ def _different(action: Action) -> list[AuditedPath]:
 
 
 def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns at most ``most`` actions, by id; prefers refused actions and those with a warning."""
+    """Chooses at most ``most`` actions, preferably refused or with a warning; sorts them by id."""
     if most is None or len(actions) <= most:
         return [*actions]
     chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]
@@ -297,7 +297,7 @@ def _missing(_recording: Recording, text: str) -> str:
 
 
 def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
-    """Returns remarks on an action, such as the frames of actions that may be the same action."""
+    """Returns remarks on an action: frames that may report the same action, a fault, an error."""
     texts = []
     if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:
         texts.append(f"perhaps the same as {', '.join(same[:3])}")

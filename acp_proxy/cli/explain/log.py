@@ -172,7 +172,8 @@ class _JsonTimeline:
         """Prints the frames so far. With `follow`, also prints later ones until the recorder ends.
 
         Calls `look` now and then. `look` returns None until a condition of ``--until`` is met, and
-        then the condition and a sentence. This method then prints the sentence and exits.
+        then the condition and a sentence. In that case this method prints the sentence and ends the
+        process.
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)
@@ -197,7 +198,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows with a number above `after`; returns the newest row's number."""
+        """Prints the chosen rows numbered above `after`; returns the highest number of all rows."""
         last = after
 
         def watched() -> Iterator[Row]:
@@ -210,7 +211,7 @@ class _JsonTimeline:
         return max(last, self.reader.newest)  # includes rows that were not chosen
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints the last `count` lines of the chosen rows; returns the newest row's number."""
+        """Prints the last `count` lines of the chosen rows; returns the highest number of all."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:

@@ -117,8 +117,8 @@ def search(
         say(f"{hits} in {some}{counted(len(counts), 'recording')}", dim=True)
     elif code == _NOT_FOUND:
         place = ", ".join(where) or recordings()
-        read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
-        warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
+        searched = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
+        warn(f"0 of {searched} match {pattern!r}{f' and {filter}' if filter else ''}")
         if re.fullmatch(r"\w+", pattern):
             quoted = shlex.quote(f'"{pattern}"')
             warn("to find names of methods and members, too, put the whole name in double quotes:"

@@ -166,7 +166,7 @@ def _method(hit: SearchHit) -> str:
 
 
 def _name_of(path: Path) -> str:
-    """Returns a recording's file name, or its path; every command accepts this word."""
+    """Returns the name of a database in the recordings directory; for any other file, its path."""
     if path.absolute().parent == recordings() and path.suffix == ".db":
         return visible(path.stem)
     return visible(str(path))

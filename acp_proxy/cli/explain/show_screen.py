@@ -58,7 +58,7 @@ def show_summary(
         summary: the summary of the recording.
         word: the recording as the user named it.
         page: the page to print on; None for stdout, where a terminal also gets commands to try.
-        is_brief: whether to print only the problems and the line of facts.
+        is_brief: whether to leave out everything that `_details` prints.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
@@ -123,7 +123,7 @@ def summary_verdict(summary: Summary) -> list[Piece]:
 
 
 def _facts(page: RecordingPage, summary: Summary) -> None:
-    """Prints the line of facts; breaks a long line between two facts."""
+    """Prints facts, such as the number of turns, in one line; breaks a long line between facts."""
     line: list[Piece] = []
     for fact in facts_line(summary):
         shown = piece(fact.text, _TONES.get(fact.tone))
@@ -320,7 +320,7 @@ def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
 
 
 def _errors(page: RecordingPage, summary: Summary) -> None:
-    """Prints the errors that are usual, and so are not among the findings."""
+    """Prints the error answers that are routine. They are not among the findings."""
     texts = []
     for error in summary.error_codes:
         if error.is_routine:

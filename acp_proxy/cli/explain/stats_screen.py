@@ -331,7 +331,7 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
-    """Yields the cells of a column: the number of each row, and below it its change, if any."""
+    """Yields the cells of a column: the value of each row, and below it the change, if any."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
         value, change = row.numbers[name], (row.change or {}).get(name)

@@ -1,4 +1,4 @@
-"""Stops a search with a user's regular expression that takes too long."""
+"""Stops a search that takes too long because of the user's regular expression."""
 
 import signal
 import threading
@@ -68,7 +68,7 @@ class TimeLimit:
         if self._place is not None and self._steps == self._steps_at_tick:
             place = "the end of a message" if self._place == END else f"#{self._place}"
             raise BadPattern(
-                f"bad pattern: given up at {place}, which took more than {_TICK_S:g} s of "
-                "processor time; avoid repeats within repeats, such as (a+)+"
+                f"bad pattern: matching was given up at {place}, which took more than {_TICK_S:g} s"
+                " of processor time; avoid repeats within repeats, such as (a+)+"
             )
         self._steps_at_tick = self._steps

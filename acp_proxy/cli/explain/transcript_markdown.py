@@ -287,10 +287,10 @@ def _place(entry: TranscriptEntry) -> str:
 
 
 def sender_of(entry: TranscriptEntry) -> str:
-    """Returns the sender of an entry, ``Agent`` or ``Client``.
+    """Returns the word for an entry's sender: ``Agent``, ``Client``, ``User`` or ``Request``.
 
-    Returns ``Request`` for a request of the agent. Returns ``User`` for a text of the user that the
-    agent sends back, for example in a history.
+    A request of the agent gets the word ``Request``. A text of the user that the agent sends back,
+    for example in a history, gets the word ``User``.
     """
     return _SENDERS.get((entry.kind, entry.by), entry.by.capitalize())
 

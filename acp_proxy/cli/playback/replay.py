@@ -125,7 +125,7 @@ def _path(word: str) -> Path:
     from acp_proxy.cli.opening import find_recording
 
     if word == "-":
-        raise Refusal("expected a recording, got -: standard input belongs to the client")
+        raise Refusal("expected a recording, got '-': standard input belongs to the client")
     return find_recording(word)
 
 

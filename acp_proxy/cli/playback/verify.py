@@ -282,7 +282,7 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether the signal that ended the recorder had ended the agent before.
+    """Whether the agent was ended by the signal that later ended the recorder.
 
     If so, the recorder was not killed: it ends itself in the way the agent ended.
     """

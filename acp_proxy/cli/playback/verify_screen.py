@@ -197,8 +197,8 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
     ):
         for line in short_text(checked):
             say(line)
-    if comparison.ending and (forced := _forced_end(new)) is not None:
-        warn(f"the agent was still running after its client had left: {forced}")
+    if comparison.ending and (signal_sent := _forced_end(new)) is not None:
+        warn(f"the agent was still running after its client had left: {signal_sent}")
     many = f"{len(runs)} runs, " * (len(runs) > 1)
     warn(
         f"{_RESULTS[verdict]}: {many}{plays.headline(played)}; recorded as {', '.join(report.runs)}"
@@ -267,7 +267,7 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
-    """Returns the findings that are errors of the agent. The client is only replayed."""
+    """Returns the findings that are errors of the agent; errors of the client do not count."""
     findings = in_order(checked.findings)
     return [
         finding
@@ -297,7 +297,7 @@ def _print_conversation(play_report: PlayReport) -> None:
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
-    """Yields test cases: the conversation, the rules if they were checked, diverged sessions."""
+    """Yields a case for the conversation, one for checked rules, one for each diverged session."""
     counted = [
         divergence
         for divergence in report.conversation.divergences

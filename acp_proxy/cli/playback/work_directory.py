@@ -112,7 +112,7 @@ def _is_absolute(root: str) -> bool:
 
 
 def _free(scratch: Path, root: str) -> Path:
-    """Returns an unused path with the name of the recorded directory."""
+    """Returns an unused path that ends with the last part of a recorded path, or ``PART-2``."""
     parts = [part for part in _parts(root) if part.strip("/\\.:")]
     name = (parts[-1] if parts else "root").encode()[:_LONGEST_NAME].decode(errors="ignore")
     place, number = scratch / name, 2

@@ -12,7 +12,7 @@ _EVERY_S = 1.0
 
 
 class WaitLine:
-    """Draws the line on stderr, if stderr is a terminal.
+    """Draws a line that says who is waited for, if stderr is a terminal.
 
     Args:
         reader: the recording; the caller refreshes it.

@@ -86,8 +86,8 @@ def bundle(rec: str, output: Path | None, level: str, force: bool) -> None:
     if images := len(facts.data.images):
         masked += f"; {counted(images, 'image')}, not masked"
     warn(f"{output} has {named}; {masked}")
-    said = "paths and ids are" if level == "private" else "prompts, files and paths are"
-    warn(f"read it before you share it: {said} not masked")
+    parts_are = "paths and ids are" if level == "private" else "prompts, files and paths are"
+    warn(f"read it before you share it: {parts_are} not masked")
 
 
 def _report(reader: RecordingReader, level: str) -> tuple[HeadFacts, Iterator[bytes]]:

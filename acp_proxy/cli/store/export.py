@@ -336,5 +336,5 @@ def _diagram(
     for line in diagram.lines():
         yield line.encode()
     if diagram.left_out:
-        what = f"{diagram.left_out:,} frames and events are left out"
-        warn(f"{what}: choose some with a FILTER such as turn:2, or raise --max")
+        left_out = f"{diagram.left_out:,} frames and events are left out"
+        warn(f"{left_out}: choose fewer with a FILTER such as turn:2, or raise --max")

@@ -192,7 +192,7 @@ def overview(directory: Path) -> None:
 
 
 def checked_entries(recordings: Iterable[Path]) -> list[ListedRecording]:
-    """Reads recordings and the problems of their conversations, newest first."""
+    """Reads recordings, newest first, each with the problems of its conversation."""
     return listed(recordings, unredacted=is_unredacted(), mapped=mapped)
 
 

@@ -58,7 +58,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
 
 
 def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
-    """Prints the secrets of a recording, masked. Returns whether the file itself contains any."""
+    """Prints a recording's secrets, masked. Returns whether the file contains unmasked secrets."""
     with open_recording(word, level=Level()) as reader:
         values = list(masked_values(reader))
         path, is_private = reader.path, reader.recording.redaction == "private"

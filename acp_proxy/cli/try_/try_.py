@@ -181,8 +181,8 @@ def _probe(
             starts.append(new_path(command, starts[0]))
         return started_agent(command, str(starts[-1]))
 
-    turns = counted(sum(probe.prompts for probe in probes()), "prompt")
-    warn(f"the probes send at most {turns} to the agent's model")
+    prompts = counted(sum(probe.prompts for probe in probes()), "prompt")
+    warn(f"the probes send at most {prompts} to the agent's model")
     tell = show_status if sys.stderr.isatty() else lambda _: None
     try:
         results = run_alone((prober := Prober(start, tell, *options)).play)

@@ -1,4 +1,4 @@
-"""The input and the results of `doctor`'s checks, and a function that asks for a version.
+"""The input and results of `doctor`'s checks, and a function that asks a program for its version.
 
 `docs/json.md` lists the members of the results.
 """

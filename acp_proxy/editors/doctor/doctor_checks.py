@@ -1,4 +1,4 @@
-"""All checks of `doctor`, and the checks of how acp-proxy is installed and how clients start it.
+"""Runs all checks of `doctor`. Checks how acp-proxy is installed, and how clients start it.
 
 The acp-proxy in a client's settings is run with ``--version``. Agents are not started, but only
 looked up as files and in PATH.
@@ -80,7 +80,7 @@ class _Entry:
         self._name = f"{client.title} {agent.name!r}"
 
     def results(self) -> Iterator[CheckResult]:
-        """Yields an OK result, if acp-proxy answers and nothing is an error; then all problems."""
+        """Yields all problems; first an OK result, if acp-proxy answers and there is no error."""
         version, troubles = self._version()
         troubles += [*self._arguments(), *self._variables()]
         if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:

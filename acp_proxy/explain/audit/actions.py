@@ -336,9 +336,9 @@ class ActionLog(Listener):
         return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Notes which permission request of the turn may concern an action without such a request.
+        """Notes which permission request of the turn may also cover an action that asked for none.
 
-        For a read, sets the action's tool call instead, if only one call has the same path.
+        For a read, notes a tool call instead: the only call of the turn with a path of the action.
         """
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:

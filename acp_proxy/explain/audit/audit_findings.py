@@ -172,7 +172,7 @@ def _done_for_another(action: Action) -> str:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the part of an action that its permission request does not name: command or paths.
+    """Returns the command or the paths of an action if its permission request does not name them.
 
     The text is empty if the request names everything, or contains neither a command nor a path.
     """

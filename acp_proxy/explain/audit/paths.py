@@ -126,7 +126,7 @@ def looks_like_credentials(path: str) -> bool:
 def mentions(
     command: str, directories: Sequence[str], where: str | None = None
 ) -> list[AuditedPath]:
-    """Returns the paths in a command that name credentials or are not inside the directories.
+    """Returns the paths in a command that are credential files, or not inside `directories`.
 
     Variables and wildcards are not expanded. Programs and devices of the system are left out.
 

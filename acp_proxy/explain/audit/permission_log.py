@@ -102,8 +102,8 @@ class PermissionLog:
     def grants_before(self, action: Action) -> list[LastingGrant]:
         """Returns the earlier permissions that may also cover an action.
 
-        These are lasting permissions. The latest permission request of the turn for the same file
-        or command is added if it was granted.
+        Most are lasting permissions. If the turn has permission requests for the same file or
+        command, the latest of these is added if it was granted.
         """
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
@@ -116,7 +116,7 @@ class PermissionLog:
 
 
 def is_refused(action: Action) -> bool:
-    """Whether the last permission request for an action was refused or cancelled."""
+    """Whether the most recent permission request for an action was refused or cancelled."""
     return bool(action.permissions) and action.permissions[-1].decision in (DENIED, CANCELLED)
 
 

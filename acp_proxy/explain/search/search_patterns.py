@@ -149,7 +149,7 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 def _has_assertions(pattern: str) -> bool:
     r"""Whether a pattern tests the ends of the text, or the text around a match.
 
-    ``\b`` does not count: words have the same ends in a string and in its line.
+    ``\b`` does not count: a word of a string begins and ends at the same places in the line.
     """
     for harmless in _NO_ASSERTION:
         pattern = harmless.sub("", pattern)
@@ -162,7 +162,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a pattern has the same matches in lower-case ASCII text if case is not ignored."""
+    """Whether ignoring case makes no difference when a pattern searches lower-case ASCII text."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -229,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends a session's messages, all or only those without an id. Returns their matches."""
+        """Ends all messages of a session, or only those without an id. Returns their matches."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 

@@ -21,9 +21,9 @@ _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Reports how the agent ended, except after an expected end.
 
-    An end is expected if the agent ends in an ordinary way, and leaves no request or turn open.
-    Before that, the client must have closed the connection, or acp-proxy must have passed on a
-    signal to stop.
+    An end is expected if the client has closed the connection, or acp-proxy has passed on a signal
+    to stop, before the agent ends. The agent must also end in an ordinary way, and leave no request
+    or turn open.
     """
     if context.reader.live:
         return
@@ -112,7 +112,7 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for the agent's end, and None; or None, and why nobody is."""
+    """Returns (who is to blame for the agent's end, None), or (None, why nobody is to blame)."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":

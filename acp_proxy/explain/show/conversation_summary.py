@@ -37,8 +37,8 @@ def read_initialization(reader: RecordingReader) -> dict[str, Value]:
     """Reads the last answered initialization; if none was answered, the last initialization.
 
     Returns:
-        The agent's result under the key ``to-agent``, and the client's params under the key
-        ``to-client``.
+        A value for each direction to a peer: ``to-client`` has the client's params, and
+        ``to-agent`` has the agent's result.
     """
     row = exchanges.initialization(reader)
     if row is None:

@@ -68,7 +68,7 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
 
 
 def live_waits(context: DiagnosisContext) -> list[LiveWait]:
-    """Returns all waits of a running conversation. The wait to show first comes first."""
+    """Returns all waits of a running conversation, in the order in which they are shown."""
     waits = []
     for wait in _waits(context):
         calls = _running_calls(context, wait)

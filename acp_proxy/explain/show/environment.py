@@ -100,7 +100,7 @@ def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[st
 
     Args:
         context: the recording.
-        span: the first and the last frame whose lines are read; None for all lines.
+        span: the first and the last frame between which stderr is read; None for all of stderr.
     """
     among = None if span is None else context.stderr_within(span)
     if among == []:

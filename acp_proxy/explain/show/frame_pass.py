@@ -53,7 +53,7 @@ class CallLog:
         self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
-        """Ends the latest call that has a given id: the next update with this id begins a new call.
+        """Prepares for a new call with an id. The next update with this id belongs to the new call.
 
         Args:
             key: the session and the id of the tool call.

@@ -64,7 +64,7 @@ def agent_of(recording: Recording) -> str:
 
 
 def made_note(entry: ListedRecording, recording: Recording) -> str:
-    """Returns a recording's note; without one, names the command that recorded for its own use.
+    """Returns a recording's note; without a note, words such as ``by verify``, or an empty text.
 
     Args:
         entry: the entry of the recording.

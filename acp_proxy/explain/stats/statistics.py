@@ -71,7 +71,7 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Divides the time of each turn into parts. Also finds first chunks, and ids that calls share.
+    """Divides each turn's time into parts. Finds first chunks, and ids that several calls share.
 
     Args:
         reader: the recording.
@@ -141,8 +141,8 @@ def gather(
         reader: the recording.
         chosen: a filter of the frames that are counted.
         top: the largest number of tool calls that are listed.
-        watch: a function that yields the heads of the counted frames unchanged, and may show the
-            progress.
+        watch: a function that yields the counted frames, without their lines, unchanged. It may
+            show the progress.
         passed: the result of an earlier first pass; None to make this pass now.
     """
     if passed is None:

@@ -89,7 +89,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """Returns an activity in half as many parts. Each count is the sum of two adjacent counts."""
+    """Returns an activity with half as many parts: each count is the sum of two adjacent counts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
@@ -125,8 +125,8 @@ class Traffic:
 
     Args:
         end_ns: the end of the recording's time, which is divided into `BUCKETS` parts.
-        repeated: by id of a tool call, the numbers of the frames that begin a later call with the
-            same id.
+        repeated: for each id that several tool calls share, the numbers of the frames that begin
+            the later calls.
     """
 
     def __init__(

@@ -5,7 +5,8 @@ open, the turn waits. If several such requests are open, the part that comes fir
 counts.
 
 All other time is the agent's. The agent is streaming while its pauses take at most `PAUSE_NS`. It
-is silent in longer pauses, before its first update, and after each answer until it sends something.
+is silent in longer pauses and before its first update. After each answer of the client, the agent
+is silent until it sends something.
 
 `intervals` measures the times. `stats` needs the sums of each turn, and the waterfall needs the
 single intervals.

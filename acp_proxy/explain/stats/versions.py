@@ -1,7 +1,7 @@
-"""Compares versions of agents or clients, or projects, by the numbers of their recordings.
+"""Compares versions of agents or clients, or projects, by measures of their recordings.
 
-All numbers come from stored rows. The findings are the same as in `list`: rules of the protocol are
-not checked.
+Examples are the lengths of turns and the number of crashes. All numbers come from stored rows. The
+findings are the same as in `list`: rules of the protocol are not checked.
 """
 
 import re
@@ -42,7 +42,7 @@ _Speeds = list[tuple[int | None, int | None]]
 
 @frozen
 class Measures:
-    """The numbers of one recording."""
+    """The measures of one recording, such as the lengths of its turns."""
 
     speeds: _Speeds
     """For each turn, its length and the time to its first word, in nanoseconds; None if unknown."""
@@ -80,7 +80,7 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording. Where a `FindingSearch` returns tokens, this returns the measures.
+    """Measures a recording. Has the form of a `FindingSearch`, with the measures as the last value.
 
     Args:
         reader: the recording.

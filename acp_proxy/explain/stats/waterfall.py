@@ -110,8 +110,8 @@ class Waterfalls(Listener):
         messages: the pass over the recording.
         turns: the turns that are laid out.
         end_ns: the time that counts as the end of open turns.
-        most: the largest number of steps of a turn, besides the prompt and the end: the failed
-            steps first, and then the longest steps. None for all steps.
+        most: the largest number of steps of a turn, besides the prompt and the end; None for all.
+            If a turn has more steps, failed steps are kept first, and then the longest steps.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ class _Waterfall:
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
-        """Ends the latest call with a given id. The next message with this id begins a new call."""
+        """Prepares for a new call with an id. An earlier call with this id ends, if one is open."""
         if name in self._calls:
             self._end_call(name)
             self._unfinished.discard(name)

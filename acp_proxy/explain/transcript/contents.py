@@ -59,7 +59,7 @@ class TextCollector:
 
     @property
     def text(self) -> CutText:
-        """The text so far. Of a text that is too long, the middle is left out."""
+        """The text so far. If it is longer than the limit, its middle is left out."""
         start = "".join(self._start)
         if self._most is None or self.characters <= self._most:
             start = mended(start)
@@ -174,7 +174,7 @@ _DEEPEST = 10
 def blocks_of(
     value: object, most: int | None, label: str = "", depth: int = 0
 ) -> Iterator[TextBlock]:
-    """Converts a content block, an array of content blocks, or plain text to text blocks.
+    """Yields the text blocks of a value: a content block, an array of these, or plain text.
 
     Args:
         value: any JSON value.
@@ -255,7 +255,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _note(block: Value, source: Value) -> Iterator[TextBlock]:
-    """Yields a description of a content block, with the data of an image or file."""
+    """Yields one block: the description of a content block, and the data of an image or file."""
     note, data = note_block(describe(block)), source.get("data", source.get("blob"))
     if isinstance(data, str) and note.text.characters:
         yield MediaBlock(form=note.form, text=note.text, data=data)

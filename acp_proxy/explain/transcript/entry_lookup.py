@@ -210,7 +210,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds output that the client pushed. A heading marks each change of the stream."""
+        """Adds output that the client pushed, with a heading where stdout or stderr begins."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream

@@ -108,7 +108,7 @@ class Sections:
                 yield from (item for item in group if not isinstance(item, int))
 
     def _number(self, row: Row) -> int:
-        """Returns the number of a row's section; -1 if the row is not within the turn it names."""
+        """Returns the number of a row's section; -1 if the row's turn does not include the row."""
         seq, turn = row["seq"], row.get("turn")
         if turn is not None:
             place = self._places.get(turn, -1)

@@ -110,7 +110,7 @@ class TranscriptReader:
         """The exchanges that were shown; empty without a filter."""
 
     def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
-        """Yields each section before its entries. Sections without entries are left out.
+        """Yields the sections, each followed by its entries. Leaves out sections without entries.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -142,7 +142,7 @@ class TranscriptReader:
                 yield known_value(recording, end)
 
     def _outside(self, section: TranscriptSection, entry: TranscriptEntry) -> TranscriptSection:
-        """Returns the section of an entry outside of turns: new where a history begins or ends."""
+        """Returns an entry's section outside of turns; a new one where a history begins or ends."""
         unasked = 0 if entry.session in self._opened else self._opened_before
         asked, upto = self._loading.get(entry.session, (unasked, unasked))
         loaded_by = asked if entry.kind in _REPEATED and entry.seq < upto else None
@@ -165,7 +165,7 @@ class TranscriptReader:
         return evolve(section, heading=heading)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
-        """Yields the entries of the current section. A note follows the entry of its row."""
+        """Yields the entries of the current section. A note about a row follows the row's entry."""
         notes = self._reader.recording.row_notes
         for row in self._part.rows:
             yield from self._of_row(row)

@@ -196,8 +196,8 @@ class ReplaceFault(Fault):
         """Refuses settings that exclude each other."""
         members = {"set": self.set, "change": self.change}
         if (self.frame is None) == (not any(members.values())):
-            came = "none of these" if self.frame is None else "frame with set or change"
-            raise BadSetting("frame", f"expected frame alone, or else set or change; got {came}")
+            given = "none of them" if self.frame is None else "'frame' with 'set' or 'change'"
+            raise BadSetting("frame", f"expected 'frame' alone, or 'set' or 'change'; got {given}")
         for name, values in members.items():
             for pointer in values:
                 if not pointer.startswith("/"):

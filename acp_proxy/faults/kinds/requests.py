@@ -89,9 +89,7 @@ class ReplyFault(Fault):
     def __attrs_post_init__(self) -> None:
         """Refuses settings that exclude each other."""
         if self.after_cancel and self.mode is not ReplyMode.LATE:
-            raise BadSetting(
-                "after_cancel", f"expected only with the mode late; the mode is {self.mode.value}"
-            )
+            raise BadSetting("after_cancel", f"needs the mode 'late', not {self.mode.value!r}")
 
     def fits(self, frame: PassingFrame) -> bool:
         """Accepts only replies."""

@@ -93,7 +93,7 @@ class HugeFrameFault(Fault):
     """Size of the whole line; larger lines are not changed."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Accepts frames smaller than the given size whose params or result can have ``_meta``."""
+        """Accepts frames below the given size, if their params or result can have ``_meta``."""
         data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 

@@ -6,7 +6,7 @@ the parent process is killed, the recorder reads the end of its input and ends t
 The parent process leaves as a client does: it closes the agent's input, reads the agent's output
 until nothing comes for the grace time, and then closes its end of the output. If the agent still
 runs, the recorder ends the agent. The parent process adopts and ends processes that the agent
-started in another session.
+started in another session of the operating system.
 """
 
 import contextlib
@@ -46,8 +46,9 @@ class RecorderProcess:
     `grace` seconds.
 
     Attributes:
-        signum: the signal that stopped this process, or None.
-        is_hopeless: whether this process gave up on the agent, which will not end by itself.
+        signum: the signal that stopped the parent process, or None.
+        is_hopeless: whether the parent process gave up on the agent. If so, the agent will not end
+            by itself.
         was_stopped: whether the recorder got a signal to stop.
         last_read_ns: when the agent last sent something.
         source: the agent's output.
@@ -73,7 +74,7 @@ class RecorderProcess:
     def killed_by(self) -> int | None:
         """Returns the signal that ended the recorder or its agent.
 
-        Returns None if no signal ended them, or if this process sent the signal.
+        Returns None if no signal ended them, or if the parent process sent the signal.
         """
         code = self.process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
@@ -82,7 +83,7 @@ class RecorderProcess:
         """Stops the conversation when a signal comes.
 
         Args:
-            signals: the signals that stop this process.
+            signals: the signals that stop the parent process.
             scope: the cancel scope of the conversation.
         """
         async for signum in signals:
@@ -90,7 +91,7 @@ class RecorderProcess:
             scope.cancel()
 
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
-        """Ends the recorder, and so its agent, when this process gets a signal.
+        """Ends the recorder, and so its agent, when the parent process gets a signal.
 
         The recorder gets SIGTERM first, so that it completes the recording. A recorder that already
         got a signal gets SIGKILL.
@@ -103,9 +104,9 @@ class RecorderProcess:
     async def end(self) -> None:
         """Waits until the recorder ends. If it does not end, it gets SIGTERM, and then SIGKILL.
 
-        If this process gave up on the agent, the recorder first gets SIGALRM, and records that the
-        client gave up. Only then is the agent's input closed. Some agents answer as soon as their
-        input ends, and such an answer has to be recorded later than the giving up.
+        If the parent process gave up on the agent, the recorder first gets SIGALRM, and records
+        that the client gave up. Only then is the agent's input closed. Some agents answer as soon
+        as their input ends, and such an answer has to be recorded later than the giving up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:

@@ -82,7 +82,7 @@ class ReplayFaults:
         await self._take(Direction.TO_CLIENT, data)
 
     def let_go(self) -> None:
-        """Notes that the client is leaving: delayed bytes are written for only a few seconds."""
+        """Notes that the client is leaving. Delayed bytes get only a few more seconds to go out."""
         if not self._has_left:
             self._has_left = True
             self._finishing.deadline = trio.current_time() + _PATIENCE_S
@@ -162,7 +162,7 @@ class ReplayFaults:
             self._follow_up()
 
     def _follow_up(self) -> None:
-        """Runs side effects and ends directions; each waits until no unwritten bytes precede it."""
+        """Runs each side effect, and ends each direction, once all bytes before it are written."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:

@@ -59,7 +59,7 @@ class Replayer:
     _is_write_stalled: bool = field(init=False, default=False)
 
     async def run(self) -> None:
-        """Plays until the client is gone, the recorded agent ends, or the replay stalls."""
+        """Plays until the client is gone, the replayed agent ends, or the replay stalls."""
         into, lines = trio.open_memory_channel[bytes | None](_LINES_AHEAD)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read, into)

@@ -166,7 +166,7 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 def _exit_code(
     client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
 ) -> int | None:
-    """Runs a client and returns its exit code; None if the client hung. Ends all its processes."""
+    """Runs a client, ends its processes, and returns its exit code; None if the client hung."""
     with Orphans() as orphans:
         process = subprocess.Popen(
             client_command(client, agent),
@@ -197,7 +197,7 @@ _GUARDIAN = 'read never; kill -TERM -"$1"; sleep 2; kill -KILL -"$1"'
 
 @contextlib.contextmanager
 def _guarded(group: int) -> Iterator[None]:
-    """Starts a shell that ends a process group if this process is killed."""
+    """While the context is open, a shell ends a process group if our process is killed."""
     shell = subprocess.Popen(
         ["/bin/sh", "-c", _GUARDIAN, "sh", str(group)],
         stdin=subprocess.PIPE,

@@ -70,7 +70,8 @@ class VerifyOutcome:
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
         recorder_signal: the signal that ended the recorder; None if no signal did, or if this
             process sent the signal. A signal that ends the agent also ends the recorder.
-        left_behind: the commands of processes that the agent left behind. They were ended.
+        left_behind: the commands of processes that the agent left behind; these processes
+            were ended.
         pauses: the start and the end of each wait for an optional message that never came, in
             nanoseconds of the monotonic clock.
     """
@@ -158,7 +159,7 @@ async def _verify(
 
 
 class WaitDisplay:
-    """Shows which message is waited for, while nothing happens; without `show`, shows nothing."""
+    """While nothing happens, shows which message is waited for. Without `show`, does nothing."""
 
     def __init__(self, show: Show | None) -> None:
         self._show = show

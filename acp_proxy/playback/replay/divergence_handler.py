@@ -193,8 +193,8 @@ class DivergenceHandler:
     def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
         """Abandons a session's lane, and answers its open requests with an error.
 
-        The connection's lane is never abandoned; only its open requests get errors, after a failed
-        handshake.
+        The connection's lane is never abandoned, but after a failed handshake its open requests get
+        errors, too.
 
         Args:
             lane: the lane.
@@ -214,7 +214,7 @@ class DivergenceHandler:
     def _classify(
         self, live: ClientMessage, lane: Lane, conflict: MessageMatch | None
     ) -> tuple[DivergenceKind, int | None, str]:
-        """Returns why a message has no match: a kind, the recorded frame's number, a summary."""
+        """Returns why a message has no match: a kind, the nearest recorded frame, a summary."""
         method = live.message.method
         if conflict is not None:
             seq = conflict.step.seq

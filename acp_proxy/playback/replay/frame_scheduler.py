@@ -87,7 +87,7 @@ class FrameScheduler:
 
         Args:
             lane: the lane.
-            seq: only a frame recorded before this number is returned.
+            seq: the largest number that the returned frame may have.
         """
         track = self._schedule.track_of(lane.name)
         ready = None if track is None else self._next_on(track)
@@ -108,7 +108,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether any frame recorded earlier in a message's session has not passed yet.
+        """Returns whether a frame that precedes a message in its session has not passed yet.
 
         With `Order.RECORDED`, and for messages without a session, returns False.
         """

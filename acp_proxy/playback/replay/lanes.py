@@ -239,13 +239,13 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Ends the wait for optional messages, for each frame whose own requests have come.
+        """Makes a frame stop waiting for optional messages if all requests that it answers came.
 
         Args:
             optional: the optional messages.
 
         Returns:
-            The optional messages that these frames waited for.
+            The optional messages that frames no longer wait for.
         """
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()
@@ -257,7 +257,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes frames that answer nothing but a request that will not come; returns how many."""
+        """Removes the frames that answer only a request that will not come; returns how many."""
         skipped = [
             waiting
             for waiting in self.waiting

@@ -69,7 +69,7 @@ class Candidate:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the recording has output that only waits until it is due."""
+        """Whether the recording has output that waits for its time and for nothing else."""
         state = self.replay.state
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
@@ -113,7 +113,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns the sessions' new ids; None if two ids would be equal, or an id cannot change."""
+        """Maps session ids to new ids; None if two ids would become equal, or one cannot change."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}
@@ -127,11 +127,11 @@ class Candidate:
         return names
 
     def _may_be_renamed(self, own: str, new: str) -> bool:
-        """Whether a session's own id may be replaced by a new id.
+        """Whether the new id of a session may replace the session's own id.
 
         The new id must not be the id of a recorded session, and the client must not have chosen the
-        session's own id. The client chooses the id when it opens a recorded session, but not the id
-        of a forked copy.
+        own id. The client has chosen the own id if it opened the session by that id; the agent
+        chooses the id of a fork.
         """
         state = self.replay.state
         lane = state.schedule.lanes.get(state.bindings.recorded_session(own))

@@ -54,7 +54,7 @@ class Replay:
 
     @property
     def unplayed(self) -> int:
-        """How many frames were read from the recording but never went out."""
+        """How many frames of the agent were read, but neither sent nor completely withheld."""
         return self._schedule.frames - self.sender.passed
 
     @property
@@ -132,7 +132,10 @@ class Replay:
             yield from self._play()
 
     def _skip_message(self, lane: Lane) -> Iterator[Command]:
-        """Reports a lane's awaited message as missing; skips it, or abandons the lane."""
+        """Reports a lane's missing message; skips it if `lenient` is set, else abandons the lane.
+
+        A request that a fault dropped is skipped without a report.
+        """
         missing = lane.note_missing()
         if missing is None:
             return
@@ -312,7 +315,10 @@ class ReplayEnding:
                 self._state.divergences.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
 
     def note_harmless(self) -> None:
-        """Logs, for information, omitted optional messages and requests without an answer."""
+        """Logs, for information, missing optional messages, and requests never answered.
+
+        The recording does not answer these requests, either.
+        """
         for lane in self._state.schedule.live_lanes:
             for step in lane.expected:
                 if step.is_optional and not step.is_push and step.key not in lane.lost:

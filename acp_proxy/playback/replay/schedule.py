@@ -108,7 +108,7 @@ class ReplaySchedule:
         return (step for lane in self.lanes.values() for step in lane.expected)
 
     def as_expected(self, step: Step) -> Step | None:
-        """Returns the expected message that has the same key as a step; None if there is none."""
+        """Returns a recorded message as an expected message; None if it is not expected."""
         return self._expected_like.get((step.kind, step.method), {}).get(step.key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
@@ -199,7 +199,7 @@ class ReplaySchedule:
         self.wake_all()
 
     def drop(self, step: Step) -> None:
-        """Subtracts 1 from `frames` if the step answers only requests that cannot come."""
+        """No longer counts a frame in `frames` if it answers only requests that cannot come."""
         if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 

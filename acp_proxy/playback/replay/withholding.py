@@ -43,7 +43,7 @@ class WithheldEffects:
 
     @property
     def has_unmade(self) -> bool:
-        """Whether any terminal or connection of the recording was not created in the replay."""
+        """Whether a withheld request would have created any terminal or connection."""
         return bool(self._unmade)
 
     def note_withheld(self, method: str | None) -> None:
@@ -128,8 +128,8 @@ class Withholding:
     def outside(self) -> list[int]:
         """The numbers of the frames withheld for acting outside the client's directories.
 
-        Frames that were withheld in part are included. Empty for an inert agent, which has
-        frames withheld for other reasons.
+        Frames that were withheld in part are included. The list is empty for an inert agent, whose
+        frames are also withheld for other reasons.
         """
         return [] if self._inert else self.frames
 
@@ -155,8 +155,8 @@ class Withholding:
     def _is_surely_harmless(self, line: bytes) -> bool:
         """Whether a line can go out without being parsed.
 
-        A line that contains no text of `_SUSPICIOUS` changes and runs nothing. The lines of an
-        inert agent are always parsed.
+        If a line contains no text of `_SUSPICIOUS`, it neither changes nor runs anything. The lines
+        of an inert agent are always parsed.
         """
         if self._allow_outside and not self._inert:
             return True

@@ -16,7 +16,7 @@ class Order(StrEnum):
 
 @frozen
 class Pacing:
-    """How long frames wait. Pacing never decides whether a frame goes out, or the order in a lane.
+    """How long frames wait. This changes neither which frames go out nor their order in a lane.
 
     A frame waits for a message of the peer or for the previous frame of its lane, and then for the
     recorded gap after that message or frame. So a person's time to think is not repeated.

@@ -107,8 +107,8 @@ class SendConditions:
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
         """Yields the frames of a lane that wait for nothing except pacing.
 
-        These are the released answers. But if the next frame that is not an answer precedes all of
-        them and may go, only that frame is yielded.
+        The next frame that is not an answer is yielded alone if it may go and precedes all released
+        answers. Otherwise, the released answers are yielded.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released
@@ -119,7 +119,7 @@ class SendConditions:
             yield from released
 
     def _release_first(self, lane: ClientLane) -> None:
-        """Releases the first answer of a lane if its conditions hold and it is next in order."""
+        """Releases the first answer of a lane if its conditions hold and no frame precedes it."""
         answer = lane.queue.first_asked
         if answer is None:
             return

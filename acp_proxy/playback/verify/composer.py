@@ -36,7 +36,7 @@ def composed(
     """Returns a recorded frame with live values as a line, with its newline.
 
     Args:
-        frame: the frame; for a batch, only the members in its steps are written.
+        frame: the frame; of a batch, only the members that are steps of the frame are written.
         wire: the frame as it was recorded.
         writer: replaces recorded values by live values.
         ids: the live ids of the requests that the frame answers, by their recorded ids.

@@ -250,7 +250,7 @@ class ClientLane:
 
     @property
     def is_done(self) -> bool:
-        """Whether the turns have ended, and at most answers to the agent are still to be sent."""
+        """Whether the turns have ended, and nothing is left to send except answers to the agent."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property

@@ -59,7 +59,7 @@ class PermissionGuard:
         Args:
             match: the recorded request that the live request is matched with.
             live: the live request.
-            differences: the differences of the two requests; reported if their scopes are equal.
+            differences: the differences of the two requests; reported if the scopes do not differ.
         """
         seq = match.request.step.seq
         old, new = self._state.permissions.titles(match.request, live.value)
@@ -164,7 +164,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> tuple[str | None, bool]:
-    """Finds the live option for a recorded answer: the recorded option, or an option of its kind.
+    """Finds the live option for a recorded answer: by the recorded id, or else by name or kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
     An option for more than one call must also have the recorded id or name, which define its scope.

@@ -226,7 +226,7 @@ class PermissionMatcher:
                 yield exchange, _RecordedScope(texts, asked[exchange], current)
 
     def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
-        """Yields the frames that change or use scopes, each as number, role and exchange."""
+        """Yields the moments when scopes change or are used: frame number, kind, exchange or 0."""
         for permission in self._recording.permissions:
             seq, exchange = permission.step.seq, permission.ask.exchange
             reply = self._recording.replies.get(exchange)

@@ -154,7 +154,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields the differences, and adds the recorded value to each that shows a rewritten value.
+    """Yields the differences. If one shows a rewritten value, the recorded value is added to it.
 
     Args:
         result: the differences from a value that was rewritten for this run.
@@ -278,7 +278,8 @@ def _names_something(holder: dict[str, Any]) -> bool:
 def _names_object(name: str, value: Any, where: frozenset[str]) -> bool:
     """Whether a member, or a member below it, names the object of the action.
 
-    Booleans, kinds of actions, texts for a person and members named in ``where`` name no object.
+    No object is named by booleans, kinds of actions, texts for a person, or members whose names are
+    in ``where``.
     """
     if name.lower().replace("_", "") in where:
         return False

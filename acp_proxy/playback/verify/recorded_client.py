@@ -90,7 +90,7 @@ class RecordedClient:
         answers: how the agent answered the client's requests, by exchange.
         expected_answers: the frame number and the exchange of each answer in `answers`, in order.
         replies: how the client answered the agent's requests, by exchange.
-        unasked: answers that the recording has before their request, or without a request.
+        unasked: the client's answers that were recorded before their request or without a request.
         unnamed: the agent's requests without a session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
         joined: the sessions that no request opened, in order, each with the name of its lane.

@@ -7,7 +7,8 @@ the first of:
 - a request with the same identity: a file's path, a terminal, a command;
 - for a lenient client, the next request of the method.
 
-Other differences are reported when the two recordings are compared.
+A match may differ in other ways. `verify` reports these differences when it compares the recording
+with the new recording of the live agent.
 
 A permission request matches a request with the same scope, preferably with the same options. If no
 request has the same scope, another request is the match, so that reports can show the differences.
@@ -196,7 +197,7 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request may match. In a cancelled turn it must precede the turn's end."""
+        """Whether a recorded request may match; after the end of a cancelled turn, none may."""
         turns = self._state.recording.lanes[request.step.lane].turns
         if not (turns.is_cancelled and turns.is_open):
             return True
@@ -228,7 +229,7 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields recorded permission requests, none twice; best matches of ``keys`` first."""
+        """Yields recorded permission requests, each once; those with a key in ``keys`` first."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)

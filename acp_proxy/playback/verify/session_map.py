@@ -130,7 +130,10 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Binds a frame's session, if unbound and not created by the frame, to the recorded id."""
+        """Uses the recorded id of a frame's session also as its live id.
+
+        Does nothing if the session has a live id already, or if the frame creates the session.
+        """
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:

@@ -102,7 +102,7 @@ def increment_of(raw: bytes, method: str | None) -> Increment:
 
     Args:
         raw: the message, which must not be an answer.
-        method: the method; None if it is not a notification.
+        method: the method; None if the message is not a notification.
     """
     if method != UPDATE:
         return ITEM

@@ -175,7 +175,7 @@ class Verification:
     def _time_out(self) -> None:
         """Ends the verification at the time limit.
 
-        If only last messages of the agent are missing, this is not a stall.
+        If only the agent's last messages are missing, no stall is reported.
         """
         if self._is_done:
             self.is_over = True

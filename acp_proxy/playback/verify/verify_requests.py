@@ -87,7 +87,7 @@ class VerifyState:
             self.divergences.note(kind, lane, summary, seq=first.seq)
 
     def note_unasked(self) -> None:
-        """Reports answers that were recorded before their request or without a request."""
+        """Reports the client's answers that were recorded before or without their request."""
         for reply in self.recording.unasked:
             step = reply.step
             if step.exchange is None:
@@ -170,7 +170,7 @@ class Patience:
 
 
 def _waits_since(frame: ClientFrame) -> int:
-    """Returns when a frame began to wait, or when its lane made progress after that."""
+    """Returns when a frame began to wait, or, if later, when its lane last made progress."""
     return max(frame.waits_since or 0, frame.lane.progress.grew_at)
 
 
@@ -278,8 +278,9 @@ class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
     An answer waits in the queue of its lane until its conditions hold. Two further queues
-    contain the answers of all lanes: one is sorted by the longest silence that an answer waits for,
-    the other by the latest time of sending. So no event requires a look at all waiting answers.
+    contain the answers of all lanes. One is sorted by how long a silence releases the
+    answer. The other is sorted by when the answer is released at the latest.
+    So no event requires a look at all waiting answers.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:
@@ -324,7 +325,7 @@ class AnswerQueue:
         return self._waiting.pop(exchange or 0, None)
 
     def remove_permissions(self, lane: ClientLane) -> Iterator[LiveRequest]:
-        """Removes the permission requests of a lane that were not answered in the recording."""
+        """Removes and yields a lane's permission requests that the recording does not answer."""
         for exchange, request in list(self._unanswered.items()):
             recorded = request.recorded
             if recorded.step.lane == lane.name and recorded.ask.method == PERMISSION:

@@ -84,7 +84,7 @@ class AgentProcess:
 
     @property
     def exit_status(self) -> int:
-        """The exit code that we pass on: the agent's code, or 128 + n after a signal n."""
+        """The exit code to pass on: `appears_as`, else the agent's code or 128 + its signal."""
         if self.appears_as is not None:
             return self.appears_as
         return 128 + self.signal if self.signal is not None else self.code or 0

@@ -80,7 +80,7 @@ def read_redaction(text: str) -> str:
 def read_output(text: str) -> str:
     """Accepts a path for the database; the text form can only be exported, not recorded."""
     if text.endswith(".jsonl"):
-        raise ValueError(f"record writes a database: expected a name such as NAME.db, got {text!r}")
+        raise ValueError(f"`record` writes a database: expected a name like NAME.db, got {text!r}")
     if not text or text.endswith("/"):
         raise ValueError(f"expected the path of a file, got {text!r}")
     return text

@@ -1,4 +1,4 @@
-"""The relay: one conversation's log, agent, pumps and signals, each with a thread of its own.
+"""The relay: the log of one conversation, and threads for its pumps, its agent and signals.
 
 A relay can run without trio. Until `record.supervisor` adopts the relay, the last thread to finish
 closes the log and ends the process. After that, the supervisor ends the process.

@@ -112,7 +112,7 @@ class FaultRunner(Interceptor):
         self._engine = EngineGuard(engine, self.give_up)
 
     def pump(self, stream: int, source: int, sink: int, log: Log) -> Pump:
-        """Makes the pump of a stream: with faults, with a log that the engine reads, or plain.
+        """Makes a stream's pump: with faults, plain with a `TappedLog`, or plain.
 
         Args:
             stream: ``TO_AGENT``, ``TO_CLIENT`` or ``STDERR`` of `log_format`.

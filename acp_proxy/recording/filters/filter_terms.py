@@ -186,7 +186,8 @@ def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
 
     Args:
         column: the column with the text.
-        words_after: patterns of what may come before a prefix in the text, such as ``*/``.
+        words_after: patterns, such as ``*/``. A prefix may stand at the beginning of the text, or
+            after a part of the text that matches one of them.
     """
 
     def term(value: str, known: Known | None) -> Filter:

@@ -89,9 +89,9 @@ def _argv(recording: Recording) -> str | list[str]:
 
 def _recording(row: dict[str, Any]) -> Recording:
     if unknown := [name for name in row if name not in TYPES]:
-        raise BadLine(f"a recording has no member {unknown[0]}")
+        raise BadLine(f"a recording has no member {unknown[0]!r}")
     if missing := [name for name in _REQUIRED if name not in row]:
-        raise BadLine(f"the recording lacks {', '.join(missing)}")
+        raise BadLine(f"the recording lacks {', '.join(map(repr, missing))}")
     if isinstance(row.get("command"), list):
         row["command"] = json.dumps(row["command"], ensure_ascii=False)
     if row.get("origin") is not None:
@@ -100,7 +100,7 @@ def _recording(row: dict[str, Any]) -> Recording:
         row[name] = _value(name, value)
     recording = Recording(**{"state": "complete", **row})
     if recording.state not in STATES:
-        raise BadLine(f"expected state to be one of {', '.join(STATES)}, got {recording.state!r}")
+        raise BadLine(f"expected 'state' to be one of {', '.join(STATES)}, got {recording.state!r}")
     _check_command(recording.command)
     _check_times(recording)
     return recording
@@ -112,7 +112,7 @@ def _value(name: str, value: Any) -> Any:
         value = int(value[:21])
     if isinstance(value, bool) or not isinstance(value, kinds):
         expected = "a string" if str in kinds else "an integer"
-        raise BadLine(f"expected {name} to be {expected}, got {value!r:.60}")
+        raise BadLine(f"expected {name!r} to be {expected}, got {value!r:.60}")
     if isinstance(value, int) and not -LIMIT <= value < LIMIT:
         raise BadLine(f"{name} is out of range: {value}")
     return value
@@ -131,7 +131,7 @@ def _check_command(command: str) -> None:
     except (ValueError, RecursionError):
         argv = None
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
-        raise BadLine(f"expected command to be a list of strings, got {command[:60]}")
+        raise BadLine(f"expected 'command' to be a list of strings, got {command[:60]}")
 
 
 def _check_times(recording: Recording) -> None:
@@ -141,5 +141,5 @@ def _check_times(recording: Recording) -> None:
             if text is not None:
                 read_time(text)
         except ValueError:
-            raise BadLine(f"expected {name} to be a time such as 2025-06-15T15:06:40+00:00, "
+            raise BadLine(f"expected {name!r} to be a time such as 2025-06-15T15:06:40+00:00, "
                           f"got {text[:60]!r}") from None  # fmt: skip

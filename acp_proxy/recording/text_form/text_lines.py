@@ -1,8 +1,9 @@
 """Writes and reads the values of the text form: messages, times, bytes and the data of events.
 
-A message is written as JSON only if one of a few named styles encodes its *value* to the same
-bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording. A line with
-a number that ``jq`` may change, such as ``1.0`` or an integer beyond 2**53, is written as a string.
+A message is written as JSON only if one of a few named styles encodes its *value* to the
+recorded bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording. A
+line with a number that ``jq`` may change, such as ``1.0`` or an integer beyond 2**53, is written as
+a string.
 """
 
 import base64
@@ -195,7 +196,7 @@ def nanoseconds(name: str, ms: int | float | str) -> int:
             return -ns if ms.startswith("-") else ns
         return ms * _MS if isinstance(ms, int) else round(ms * _MS)
     except (ValueError, OverflowError):
-        raise BadLine(f"expected {name} to be milliseconds, got {ms!r}") from None
+        raise BadLine(f"expected {name!r} to be milliseconds, got {ms!r}") from None
 
 
 def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
@@ -289,7 +290,7 @@ def read_event_data(data: bytes) -> str:
             return _event_text(value)
     except (ValueError, msgspec.MsgspecError, RecursionError):
         pass
-    raise BadLine(f"expected data to be a JSON object, got {short(data)}")
+    raise BadLine(f"expected 'data' to be a JSON object, got {short(data)}")
 
 
 def _event_text(data: dict[str, Any]) -> str:

@@ -131,7 +131,7 @@ class LineReader:
             return self._fired(parts, parts.fired, line)
         if parts.stream is not UNSET:
             return self._frame(parts, parts.stream, line)
-        raise BadLine(f"expected one of stream, event or fired, got {short(line)}")
+        raise BadLine(f"expected one of 'stream', 'event' or 'fired', got {short(line)}")
 
     def _frame(self, parts: _Line, stream: Stream, line: bytes) -> FrameLine:
         if parts.data is not UNSET:
@@ -139,10 +139,10 @@ class LineReader:
         raw = _raw(parts)
         self._advance(parts)
         if parts.newline not in _NEWLINES:
-            raise BadLine(rf"expected newline to be \n, \r\n or empty, got {parts.newline!r}")
+            raise BadLine(rf"expected 'newline' to be \n, \r\n or empty, got {parts.newline!r}")
         if parts.delivered not in _DELIVERED:
             expected = ", ".join(_DELIVERED)
-            raise BadLine(f"expected delivered to be one of {expected}, got {parts.delivered!r}")
+            raise BadLine(f"expected 'delivered' to be one of {expected}, got {parts.delivered!r}")
         lag_ns = nanoseconds("lag_ms", parts.lag_ms) if parts.lag_ms else 0
         if not (-LIMIT <= lag_ns < LIMIT and -LIMIT <= self._t_ns - lag_ns < LIMIT):
             raise BadLine(f"lag_ms is out of range: {parts.lag_ms}")
@@ -180,7 +180,7 @@ class LineReader:
         """Sets the current number and time to the number and time of a line."""
         seq = self._seq + 1 if parts.seq is UNSET else parts.seq
         if not self._seq < seq < LIMIT:
-            raise BadLine(f"expected seq to be more than {self._seq} and less than 2^63, got {seq}")
+            raise BadLine(f"expected 'seq' to be above {self._seq} and below 2^63, got {seq}")
         self._seq = seq
         if parts.after_ms:
             self._t_ns += nanoseconds("after_ms", parts.after_ms)
@@ -190,28 +190,27 @@ class LineReader:
 
 def _allow(names: set[str], line: bytes, what: str) -> None:
     if others := _decode_names(line).keys() - names:
-        raise BadLine(f"expected no {sorted(others)[0]} in the line of {what}")
+        raise BadLine(f"expected no {sorted(others)[0]!r} in the line of {what}")
 
 
 def _raw(parts: _Line) -> bytes:
     """Returns the bytes of a frame, from its member ``message``, ``text`` or ``base64``."""
     payloads = [name for name in ("message", "text", "base64") if getattr(parts, name) is not UNSET]
     if len(payloads) != 1:
-        raise BadLine(
-            f"expected one of message, text or base64, got {' and '.join(payloads) or 'none'}"
-        )
+        got = " and ".join(map(repr, payloads)) or "none"
+        raise BadLine(f"expected one of 'message', 'text' or 'base64', got {got}")
     if parts.message is not UNSET:
         try:
             return spell(bytes(parts.message), parts.style)
         except ValueError as e:
-            raise BadLine(f"message is not JSON: {reason(e)}") from None
+            raise BadLine(f"'message' is not JSON: {reason(e)}") from None
     if parts.style is not Style.COMPACT:
-        raise BadLine(f"only a message may have a style, got {payloads[0]} with a style")
+        raise BadLine(f"expected 'style' only with 'message', got 'style' with {payloads[0]!r}")
     raw = parts.text.encode() if parts.text is not UNSET else b""
     if parts.base64 is not UNSET:
         raw = from_base64("base64", parts.base64)
     if b"\n" in raw:
-        raise BadLine(f"expected one line in {payloads[0]}, without its newline; got several")
+        raise BadLine(f"expected {payloads[0]!r} to be one line without a newline")
     return raw
 
 
@@ -219,5 +218,5 @@ def _bytes(name: str, text: str | None, in_base64: str | None) -> bytes | None:
     if in_base64 is None:
         return None if text is None else text.encode()
     if text is not None:
-        raise BadLine(f"expected one of {name} and {name}_base64, got both")
+        raise BadLine(f"expected one of '{name}' and '{name}_base64', got both")
     return from_base64(f"{name}_base64", in_base64)

@@ -110,7 +110,7 @@ class LineWriter:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
         if seq != self._seq + 1:
             if seq <= self._seq:
-                raise ValueError(f"expected seq to be more than {self._seq}, got {seq}")
+                raise ValueError(f"expected 'seq' to be more than {self._seq}, got {seq}")
             line += b'"seq":%d,' % seq
         self._seq, self._t_ns = seq, t_ns
         return line

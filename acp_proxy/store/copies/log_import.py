@@ -245,10 +245,10 @@ class _Connection:
             self._waiting = 0
 
     def _named(self, sent: Sent, message: Message) -> str | None:
-        """Returns the method that the log names for an answer if the answer's request is missing.
+        """Returns the method that the log names for an answer without a request in the log.
 
-        Also keeps the method, for the list of such answers in the recording's origin. Returns None
-        for other frames, if the log names no valid method, and if the list is full.
+        Also adds the answer to the list of such answers in the recording's origin. Returns None for
+        any other frame, if the log names no valid method, and if the list is full.
 
         Args:
             sent: the next frame.

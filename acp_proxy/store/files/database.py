@@ -322,7 +322,7 @@ def _check_header(path: Path) -> None:
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
     """Opens an empty database, which the caller fills. Without a path, the database is temporary.
 
-    Other programs must not use the file before it is filled, since a failure makes the database
+    Other programs must not use the file before it is filled: if a write fails, the database is
     unusable.
     """
     connection = sqlite3.connect(where, check_same_thread=False)

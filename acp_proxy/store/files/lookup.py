@@ -97,7 +97,7 @@ def is_named(word: str, directory: Path) -> bool:
 
 
 def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
-    """Returns the recording that a word would name if there were no file with the word as its name.
+    """Returns the recording that a word would name if ``file`` did not exist.
 
     Args:
         file: an existing file at the path that the word names.
@@ -162,11 +162,11 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
             or f"no recording named {word!r} in {directory}: expected a path, a part of a "
             f"name, the start of an id, latest or latest~1{near}; `acp-proxy list` shows all"
         )
-    before = ", or latest~1 for the second latest" if word.isdecimal() else ""
+    or_latest = ", or latest~1 for the second latest" if word.isdecimal() else ""
     named = listed([f"{path.name} ({match.id})" for path, match in matches], EXAMPLES)
     raise NoSuchRecording(
         f"{word!r} matches {len(matches)} recordings: {named}; give more of the name or the id,"
-        f" or the file{before}"
+        f" or the file{or_latest}"
     )
 
 
@@ -222,7 +222,7 @@ def _nth_latest(directory: Path, here: Path, back: int) -> Path:
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:
-    """Finds the running recording that `latest` would choose; None if no recording is running.
+    """Chooses like `latest`, but only among running recordings; None if none is running.
 
     Args:
         directory: the recordings directory.

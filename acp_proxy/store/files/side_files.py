@@ -40,9 +40,9 @@ class LockedConnection(sqlite3.Connection):
     """A connection to a database.
 
     A process that closes any descriptor of a file loses all its POSIX locks on this file. Another
-    process could then remove the write-ahead log that SQLite still uses here. So while a connection
-    is open, its process opens the database and the index of the write-ahead log only with SQLite;
-    see `is_open`. A connection to an immutable file has no locks.
+    process could then remove the write-ahead log that SQLite still uses in the first process. So
+    while a connection is open, its process opens the database and the index of the write-ahead log
+    only with SQLite; see `is_open`. A connection to an immutable file has no locks.
     """
 
     file: tuple[int, ...] = ()

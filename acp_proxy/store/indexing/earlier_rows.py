@@ -1,7 +1,8 @@
 """Masks secrets in the rows that were written before the secrets were recognized.
 
 Rows may contain a secret that was recognized only later. So at the end of the conversation, all
-rows before the last recognition are searched again for all known secrets.
+rows that were written before the last new secret was recognized are searched again for all known
+secrets.
 
 One transaction writes the masked rows, and stores that the search is complete
 (`IndexerState.search_before`). Only then may the log be removed, since no other file contains the
@@ -79,7 +80,7 @@ def mask_rows(
         watch: as for `mask_earlier`.
 
     Returns:
-        The recording's row without secrets, which this function has written; None without a row.
+        The recording's row as this function has written it, without secrets; None without a row.
     """
     MaskedRows(connection, redactor, ("main",)).mask_again(redactor, until, watch)
     for table, (key, place, columns) in _COLUMNS.items():

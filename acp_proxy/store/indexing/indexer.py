@@ -142,7 +142,7 @@ class Indexer:
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns what an emptied log begins with to continue masking; no bytes without masking."""
+        """Returns the state of masking, to be kept in an emptied log; no bytes without masking."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:

@@ -68,8 +68,8 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Returns the state that an earlier version stored, in the form of this version.
 
-    A state from before version 0.2 has the member ``settled``, and only terminals of the draft. The
-    dialect in such a state was detected from a single message, and is kept.
+    A state from before version 0.2 has a member ``settled``. It knows the terminals of the 1.0
+    draft, but no other terminals. Its dialect was detected from a single message, and is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

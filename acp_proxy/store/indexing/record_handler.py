@@ -235,7 +235,7 @@ class RecordHandler:
         self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
 
     def _late_ns(self, seq: int, fields: _Fields) -> int | None:
-        """Returns the delay of a line; None if it is unknown, or if the line is still held back."""
+        """Returns a line's delay; None if not known. Remembers a line that is still held back."""
         if (key := number(fields, "held", None)) is not None:
             self._state.delayed[key] = seq
         return number(fields, "late", None)

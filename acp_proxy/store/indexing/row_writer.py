@@ -259,7 +259,7 @@ class RowWriter:
     def finish(self, recording: Recording) -> None:
         """Writes the remaining rows, and the final row of the recording.
 
-        If durations are unknown, they are removed from the rows of exchanges and turns.
+        If an import lost the durations, the durations of exchanges and turns become NULL.
 
         Args:
             recording: the row of the recording.

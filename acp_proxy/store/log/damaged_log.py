@@ -1,7 +1,7 @@
 """Keeps the unreadable parts of a log when the log is removed.
 
 For example, a disk may have damaged bytes in the middle of a log. Indexing leaves the bytes out,
-and notes their place in the recording.
+and notes in the recording which bytes of the log these are.
 
 The bytes are written to ``NAME.db.damaged``, or ``NAME.db.damaged-2`` and so on. Only the owner can
 read this file, since unreadable bytes cannot be masked.

@@ -228,11 +228,11 @@ class LogReader:
         first = os.pread(self.fd, BASE_SIZE, 0)
         if len(first) < BASE_SIZE:
             if not MAGIC.startswith(first[: len(MAGIC)]):
-                raise ValueError("it does not begin as a capture log does, at byte 0")
+                raise ValueError("it has no header of a capture log at byte 0")
             return 0
         magic, kind, _stream, length, _t_ns = HEADER.unpack_from(first)
         if magic != MAGIC or kind != BASE or length != 8:
-            raise ValueError("it does not begin as a capture log does, at byte 0")
+            raise ValueError("it has no header of a capture log at byte 0")
         return int.from_bytes(first[HEADER_SIZE:], "little")
 
 

@@ -123,7 +123,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     if log.end < log.base + HEADER_SIZE:
         raise LogMoved
     if log.base:
-        raise UnreadableRecording(log_path, f"it is only the end of a log, and {path} is missing")
+        raise UnreadableRecording(log_path, f"the log's beginning was in {path}, which is missing")
     if not any(record.kind == START for record in log.records(0, HEADER_SIZE)):
         why = "it does not say what was recorded"
         if log.is_damaged_from(0):
@@ -327,7 +327,7 @@ class LogTail:
         """Ends the recording of a dead recorder: unfinished lines become frames.
 
         Raises:
-            LogMoved: another reader has indexed meanwhile.
+            LogMoved: another reader has indexed the log meanwhile.
         """
         self._connection.commit()
         with limited(self._connection):

@@ -1,4 +1,4 @@
-"""Queries of the frames about a tool call or a terminal, one function for each.
+"""Queries of the frames about a tool call or a terminal; each query is one function.
 
 Each function reads an open recording, and raises `UnreadableRecording` if the file is damaged or
 locked.
@@ -17,8 +17,8 @@ def call_frames(
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
     """Yields the updates and requests about all tool calls with one id, in order, except batches.
 
-    Each item is a pair. If a line is large, the frame contains the first 64 KiB, and the second
-    value is the last 64 KiB. For other lines, the second value is None.
+    Each item is a frame and the end of its line. If a line is large, the frame contains the first
+    64 KiB, and the end is the last 64 KiB. For other lines, the end is None.
 
     Args:
         rows: the recording.

@@ -1,4 +1,4 @@
-"""Queries of the exchanges and turns of a recording, one function for each.
+"""Queries of the exchanges and turns of a recording; each query is one function.
 
 Each function reads an open recording, and raises `UnreadableRecording` if the file is damaged or
 locked.
@@ -103,7 +103,7 @@ def initialization(rows: Rows) -> ExchangeRow | None:
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges. A ``session/fork`` gets the session that it copies, not the new one."""
+    """Yields all exchanges. For a ``session/fork``, the session is the copied one."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"

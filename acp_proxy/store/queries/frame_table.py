@@ -216,7 +216,7 @@ class FrameTable:
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Returns, by stream, the first number and the count of the frames of a rare kind.
+        """Finds the frames of a rare kind. Returns their first number and their count, by stream.
 
         Args:
             kind: any kind except ``notification``.

@@ -1,4 +1,4 @@
-"""Queries of the frames of a recording, one function for each.
+"""Functions that query the frames of a recording.
 
 Each function reads an open recording, and raises `UnreadableRecording` if the file is damaged or
 locked.
@@ -267,7 +267,7 @@ def number_after(rows: Rows, count: int) -> int | None:
 
 
 def labels_of(rows: Rows, column: str) -> list[str]:
-    """Returns the different texts in a column of frames; reads every frame.
+    """Returns the distinct texts in a column of the frames; reads every frame.
 
     Args:
         rows: the recording.

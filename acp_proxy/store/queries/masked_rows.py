@@ -69,7 +69,7 @@ def mask(
     level: Level | None = None,
     known: Mapping[str, str] | None = None,
 ) -> "MaskedRows":
-    """Attaches a database for masked rows to a connection, and returns the `MaskedRows` to fill it.
+    """Attaches a database for masked rows to a connection. Returns the `MaskedRows` that fills it.
 
     Args:
         connection: the recording, outside of any transaction.
@@ -166,7 +166,7 @@ class MaskedRows:
             self._connection.commit()
 
     def mask_again(self, redactor: Redactor, until: int, watch: Watch | None = None) -> None:
-        """Masks the rows up to the row ``until`` again, because later rows have revealed secrets.
+        """Masks all rows up to ``until`` a second time, because later rows have revealed secrets.
 
         Args:
             redactor: the redactor that has read these rows, and therefore knows the secrets.
@@ -296,7 +296,7 @@ class MaskedRows:
         return iter(others)
 
     def _made(self, schema: str) -> set[int]:
-        """Returns the numbers of injected frames. Their texts never continue an earlier text."""
+        """Returns the numbers of injected frames. Their chunks continue no earlier text."""
         sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
         return {seq for (seq,) in self._connection.execute(sql)}
 

@@ -1,4 +1,4 @@
-"""Queries of a recording's events, and tests whether an event shows that a peer left."""
+"""Reads a recording's events, and tells which events show that a peer left."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ def clock_origin_ns(rows: Rows) -> int | None:
 
 
 def made_by(rows: Rows) -> str | None:
-    """Returns the command that made a recording for its own use; None if a person recorded."""
+    """Returns the acp-proxy command that recorded for its own use; None if a person recorded."""
     start = next(events(rows, "start"), None)
     command = None if start is None else start.data.get("made_by")
     return command if isinstance(command, str) else None

@@ -212,7 +212,7 @@ class RecordedSteps:
         return [step]
 
     def _name(self, step: Step) -> None:
-        """Stores in a step the names that it introduces and, for MCP, the names it refers to."""
+        """Stores the names that a step introduces and, for MCP, the names that it refers to."""
         raw = self.wire(step.seq).raw
         step.introduces = introduced(step.method, raw)
         if is_mcp(step.method) and step.kind in ("request", "notification"):
@@ -220,7 +220,7 @@ class RecordedSteps:
             step.names_session = read(raw).session is not None
 
     def _is_inferred(self, method: str | None) -> bool:
-        """Whether messages of a method do not name their session, so that it must be inferred."""
+        """Whether messages of a method name no session, so that their session must be inferred."""
         is_unnamed = self.dialect == DRAFT and (method or "").startswith(
             ("fs/", "terminal/", "_mcp/")
         )

@@ -1,6 +1,6 @@
 """Translates a filter's condition into SQL over coded rows, which have numbers instead of words.
 
-The SQL uses the names of ``frame_rows AS f LEFT JOIN exchanges AS e``. In rows, the SQL
+The SQL is for queries from ``frame_rows AS f LEFT JOIN exchanges AS e``. In rows, the SQL
 compares only numbers, which is fast. It compares texts only in ``labels``, which contains each text
 a single time.
 """

@@ -203,4 +203,4 @@ def check_tables(connection: sqlite3.Connection) -> None:
     """
     odd = connection.execute(_ODD).fetchone()
     if odd is not None:
-        raise ForeignTables(f"{odd[0]} is a {odd[1]}, where a recorder makes plain tables")
+        raise ForeignTables(f"{odd[0]} is a {odd[1]}, not a plain table")

@@ -178,5 +178,5 @@ def _fired(column: str, schema: str) -> str:
 
 
 def first_place(schema: str) -> int:
-    """Returns what to add to row numbers of fired faults, so that the tail's follow the file's."""
+    """Returns what to add to row numbers of fired faults, so that rows of the tail come last."""
     return LATER if schema == "tail" else 0

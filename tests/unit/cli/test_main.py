@@ -102,7 +102,7 @@ def lost_database(path: Path) -> None:
         (broken_schema, "it is damaged (malformed database schema"),
         (empty_log, "its log is empty"),
         (other_log, "it has no header of a capture log"),
-        (lost_database, "it is only the end of a log; "),
+        (lost_database, "the log's beginning was in "),
     ],
 )
 def test_an_unreadable_file_is_reported(

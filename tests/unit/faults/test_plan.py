@@ -123,7 +123,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
         ("'truncate'\nnewline = 1", "newline: expected true or false, got 1"),
         ("'corrupt'\nmode = 'flipp'", "mode: there is no 'flipp'; did you mean flip?"),
         ("'replace'",
-         "frame: expected either 'frame' or at least one of 'set' and 'change', got none of them"),
+         "frame: expected 'frame' alone, or 'set' or 'change'; got none of them"),
         ('"replace"\nframe = "a\\nb"', "frame: expected one line, got 'a\\nb'"),
         ("'replace'\nset = { a = 1 }",
          "set: expected a JSON pointer such as /params/sessionId, got"
@@ -145,8 +145,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
          'window: expected a beginning and an end, such as ["2s", "10s"], got'
          " '2s'"),
         ("'reply'\nmode = 'double'\nafter_cancel = true",
-         "after_cancel: this setting needs the mode 'late', but the mode is"
-         " 'double'"),
+         "after_cancel: needs the mode 'late', not 'double'"),
         ("'drop'\nname = ''", "name: expected a name, got ''"),
     ],
 )  # fmt: skip

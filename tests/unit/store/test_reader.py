@@ -629,10 +629,10 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
         recorder.to_client(chunk(1))
         recorder.path.unlink()
         with pytest.raises(
-            UnreadableRecording, match=r"only the end of a log; .*x\.db, which is missing"
+            UnreadableRecording, match=r"the log's beginning was in .*x\.db, which is missing"
         ):
             RecordingReader(recorder.path)
-    with pytest.raises(UnreadableRecording, match="only the end of a log"):
+    with pytest.raises(UnreadableRecording, match="the log's beginning was in"):
         RecordingReader(recorder.path)
     assert recorder.log_path.exists()
 

@@ -114,7 +114,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
     assert actual["default_mode"] == "ask"
     assert KEY not in result.output
     assert result.stderr == (
-        "acp-proxy: secrets and the values of variables are hidden; --unredacted shows them, and"
+        "acp-proxy: secrets and values of variables are hidden; --unredacted shows them, and"
         f" --write copies them\nacp-proxy: for {home}/{ZED}:\n"
     )
     plain = json.loads(setup(home, "zed", "--agent", "opencode", "--unredacted").stdout)

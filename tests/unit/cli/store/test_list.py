@@ -473,7 +473,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
     assert "line 1: expected 'started_at' to be a time such as" in complaint("inspect", "show", bad)
-    assert "expected started_at" in run("inspect", "list", "--json", home=home).stdout
+    assert "expected 'started_at'" in run("inspect", "list", "--json", home=home).stdout
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
