@@ -124,15 +124,15 @@ export const linkedText = (state, text) => text.split(/(\(?#\d+[).,:;]*)/).map((
 
 /**
  * The findings about some rows, one line for each finding.
- * @param {State} state @param {number[]} rows
+ * @param {State} state @param {number[]} rows @param {RegExp} [cut] out of the texts
  */
-export function findingLines(state, rows) {
+export function findingLines(state, rows, cut) {
   const problems = rows.flatMap((row) => state.recording.problems.get(row) ?? []);
   const severities = new Map(problems.map(({ text, severity }) => [text, severity]));
   return [...severities].map(([text, severity]) => {
     const [tone, shape] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
     return h("p", { class: `${tone} finding` },
-      sign("", shape, severity), " ", linkedText(state, text));
+      sign("", shape, severity), " ", linkedText(state, cut ? text.replace(cut, "") : text));
   });
 }
 

@@ -199,10 +199,10 @@ export function mountDetail(container, state) {
     const kind = span("badge", recording.text("kind", row));
     const [ofKind, ofStream] = ["kind", "stream"].map((one) => columnTerm(recording, row, one));
     clear(heading, termed(number, verbTerm(recording, row)), " ", termed(kind, ofKind));
-    const said = summaryOf(recording, row, facts).flatMap((text, at) =>
-      [at > 0 && " · ",
-        termed(span("figure", linkedText(state, text || "")), at === 0 && ofStream)]);
-    clear(summary, findingLines(state, [row]), h("p", null, said));
+    const said = summaryOf(recording, row, facts).flatMap((text, at) => [" ",
+      termed(span("figure", at > 0 && "· ", linkedText(state, text || "")), at === 0 && ofStream)]);
+    const own = new RegExp(`( "[^"]*")? \\(#${state.seq}\\)`);
+    clear(summary, findingLines(state, [row], own), h("p", null, said));
     fault.update();
     clear(copied);
     tabs.show(shown.name, empty);

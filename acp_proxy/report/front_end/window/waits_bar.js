@@ -163,7 +163,7 @@ export function drawHead(state, waits) {
     h("li", { class: TONES[severity] }, span("sign"),
       span("", by && span(`badge ${by}`, by), " ", linkedText(state, `#${seq} `), linked(text),
         " ", h("code", { class: "faint" }, rule)));
-  const sides = [["client", " ⇄ "], ["agent", " · "]].flatMap(([side, after]) => {
+  const sides = [["client", " ⇄ "], ["agent", " "]].flatMap(([side, after]) => {
     const title = [recording[`${side}_name`], recording[`${side}_version`]].filter(Boolean);
     return title.length > 0
       ? [span(`badge ${side}`, side), " ", h("bdi", null, title.join(" ")), after] : [];
