@@ -12,7 +12,7 @@ import { setTimeStep, visibleText } from "../shell/dom.js";
  * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}}
  * RowCells
  * @typedef {import("./source.js").Source} Source
- * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
+ * @typedef {{rule: string, text: string, severity: "problem" | "error" | "warning"}} Problem
  * @typedef {{before: number, ns: number, awaited: string, debt: number, isNow: boolean}} Pause a
  * time in which the conversation stood still, as `log` marks it: the frame before it, who was
  * waited for, the `debt` as in `Gap` of time_axis.js, and whether it still lasts

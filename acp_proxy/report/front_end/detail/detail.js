@@ -148,8 +148,7 @@ export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq
  * @param {HTMLElement} box for the text and the message
  * @param {string} text
  */
-const copyText = (box, text) => Promise.resolve()
-  .then(() => navigator.clipboard.writeText(text))
+const copyText = (box, text) => Promise.resolve().then(() => navigator.clipboard.writeText(text))
   .then(() => clear(box, `copied (${countInWords(text.length, "character")})`),
     () => clear(box, "Your browser forbids to copy: ", h("pre", null, text)));
 

@@ -12,8 +12,7 @@ export const COLUMN_OF_KEY = new Map(Object.entries({ dir: "stream", kind: "kind
  * @param {string} key of a term, or the path of a member @param {string} value
  */
 export function termText(key, value) {
-  const [sign, text] = key.includes(".") ? ["=", value]
-    : [":", value.replace(/[*?[]/g, "[$&]")];
+  const [sign, text] = key.includes(".") ? ["=", value] : [":", value.replace(/[*?[]/g, "[$&]")];
   if (/^[\w./:@+<>=-]+$/.test(text)) return key + sign + text;
   return key + sign + (visibleText(text) === text ? JSON.stringify(text) : asciiJson(text));
 }

@@ -203,14 +203,20 @@ export class OverviewStrip {
    * @param {Int32Array} rows @param {(row: number) => string} kindOf
    */
   marks(rows, kindOf) {
-    const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times.at(row));
-    const groups = grouped(rows, (row, group) =>
+    const [{ recording }, open] = [this, this.recording.pauses.get(this.recording.rows)];
+    // The mark of a request that is still open is where the present wait begins, after all others.
+    const isOpen = (/** @type {number} */ row) => open?.isNow
+      && recording.problems.get(row)?.some(({ rule }) => rule === "wait.unanswered");
+    const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis,
+      this.times.at(open && isOpen(row) ? recording.rowOf(open.before) : row));
+    const inOrder = [...rows.filter((row) => !isOpen(row)), ...rows.filter(isOpen)];
+    const groups = grouped(inOrder, (row, group) =>
       (placeOfRow(row) - placeOfRow(group[0])) * this.width < (group[1] ? 28 : MARK));
     return groups.map((group) => {
       const style = { left: `${placeOfRow(group[group.length >> 1]) * 100}%` };
       const kind = group.map(kindOf).find((one) => one !== "warning") ?? "warning";
       const found = group.slice(0, NAMED_ROWS).flatMap((row) =>
-        this.recording.problems.get(row)?.map(({ text }) => text) ?? []);
+        recording.problems.get(row)?.map(({ text }) => text) ?? []);
       return button(group.length > 1 && group.length, () => this.state.select(group[0]),
         { class: `overview-mark mark-${kind}`, title: found.join("\n"), style, tabindex: -1 });
     });
@@ -315,15 +321,13 @@ export class OverviewStrip {
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
       this.state.problems.length > 0 && "● finding", this.faults().length > 0 && "■ fault",
       waited && `hatched: ${waited} of waiting`, never && `red: ${never} never answered`,
-      idle && `dotted: ${idle} idle, drawn short`,
-      scaleBreaks(axis).length && "≷ change of scale",
+      idle && `dotted: ${idle} idle, drawn short`, scaleBreaks(axis).length && "≷ change of scale",
     ].filter(Boolean).join(" · ");
   }
 }
 
 /** A jagged band below the names of turns, where the scale changes. @param {number} x */
-const tear = (x) =>
-  `M${x - 4} ${2 * 14}${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
+const tear = (x) => `M${x - 4} ${2 * 14}${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");

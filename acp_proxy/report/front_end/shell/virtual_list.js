@@ -424,9 +424,8 @@ export function textOfRows(recording, shown, first, last) {
  * copied text still has these escapes. Backslashes in a Windows path are not treated as escapes.
  * @param {string} text
  */
-export const readable = (text) => text.split(ESCAPES).map((piece, place) =>
-  place % 2 === 0 ? piece
-    : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
+export const readable = (text) => text.split(ESCAPES).map((piece, place) => place % 2 === 0 ? piece
+  : h("span", { class: piece.startsWith("\\x1b") ? "escape" : "escape newline" }, piece));
 
 /**
  * The words for a pause. How long the present wait lasts is written by its clock.
