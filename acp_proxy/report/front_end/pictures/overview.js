@@ -313,21 +313,22 @@ export class OverviewStrip {
 
   /** Describes in words what the strip shows. */
   words() {
-    const { times, axis } = this;
-    const length = durationInWords(this.end - times.at(0));
+    // The present wait has a clock, and these figures have none.
+    const [{ times, axis }, isNow] = [this, this.recording.pauses.get(this.recording.rows)?.isNow];
+    const length = isNow ? "running" : durationInWords(this.end - times.at(0));
     const [idle, waited, never] = [[0], [1, 2], [2]].map((debts) => durationInWords(
       lengthOf(axis.gaps.filter(({ debt }) => debts.includes(debt))) || NaN));
     return [
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
       this.state.problems.length > 0 && "● finding", this.faults().length > 0 && "■ fault",
-      waited && `hatched: ${waited} of waiting`, never && `red: ${never} never answered`,
+      waited && `hatched: ${isNow ? "" : `${waited} of `}waiting`, never && `red: ${never} never answered`,
       idle && `dotted: ${idle} idle, drawn short`, scaleBreaks(axis).length && "≷ change of scale",
     ].filter(Boolean).join(" · ");
   }
 }
 
 /** A jagged band below the names of turns, where the scale changes. @param {number} x */
-const tear = (x) => `M${x - 4} ${2 * 14}${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
+const tear = (x) => `M${x - 4} 27${"l4 4l-4 4".repeat(6)}h4${"l4 -4l-4 -4".repeat(6)}z`;
 
 /** @param {number} time */
 const inSeconds = (time) => secondsInWords(time, "", " s");

@@ -121,7 +121,7 @@ export class LiveRecording {
       const meta = { ...facts, rows: recording.rows };
       recording.update(meta, indexes.length > 0 ? meta : recording.edition);
     } else if (recording.rows > recording.meta.rows) recording.extend(facts);
-    else return;
+    else if (!isShown) return;
     this.hasFacts = false;
     // Showing new rows takes at most a fifth of the time.
     const took = isShown ? performance.now() - began : 0;
