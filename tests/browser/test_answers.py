@@ -122,7 +122,7 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
-    """If a filter or search of a report page matches nothing, the page says why.
+    """If no frame matches a filter or search of a report page, the page says so and quotes it.
 
     Buttons clear the filter or the search.
     """

@@ -66,7 +66,7 @@ def test_the_first_finding_is_shown_and_the_url_is_left_alone(page: Visit) -> No
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """On a report page, the Back button undoes a change of view, filter or time range."""
+    """On a report page, the Back button undoes a followed link, or a new view, filter or range."""
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
     page.page.click("#tab-list")

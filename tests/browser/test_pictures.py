@@ -293,7 +293,7 @@ def test_a_question_for_a_permission_is_shown_once(window: Visit, tmp_path: Path
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     window: Visit, tmp_path: Path
 ) -> None:
-    """A report page says that a permission request was answered too fast for a person."""
+    """If a permission request was answered in 340 µs, a report page says: hardly by a person."""
     page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words

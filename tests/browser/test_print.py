@@ -73,7 +73,7 @@ def test_a_print_has_the_head_and_names_the_command_for_the_rest(
 
 
 def test_the_table_of_turns_fits_on_paper(window: Visit, long: Path) -> None:
-    """On A4 paper, no part of a report page is wider than the page.
+    """On A4 paper, no part of a report page is wider than the paper.
 
     Long texts in its tables are shortened.
     """

@@ -222,7 +222,7 @@ def test_a_recording_is_saved_with_the_name_of_the_server(
 def test_a_copy_is_made_one_at_a_time_and_can_be_cancelled(
     page: Page, shipped_window: LiveWindow
 ) -> None:
-    """While `web` saves a recording, it begins no other save; a button cancels the request."""
+    """While `web` saves a recording, it refuses another save; a button cancels the first one."""
     opened(page, shipped_window)
     page.route("**/api/save?**", lambda _: None)  # it is never answered
     menu, status = (

@@ -251,7 +251,7 @@ def test_a_page_keeps_what_it_has_if_the_recording_is_deleted(
 
 
 def test_a_killed_recorder_ends_the_chat_of_a_page(page: Page, live_window: LiveWindow) -> None:
-    """If a recorder is killed, the open page in `web` shows all frames that were forwarded."""
+    """If a recorder is killed, its page in `web` shows that the chat is over, and all frames."""
     path = live_window.directory / "chat.db"
     chat = Chat(path, 200, 1)
     page.goto(live_window.page("chat.db"))

@@ -133,7 +133,7 @@ def test_each_failure_is_printed(batches: Batches, expected: Kinds, whole: list[
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """If a killed `verify` is repeated, it skips all recordings that already have a result."""
+    """If a killed `verify --results FILE` is repeated, it skips recordings with results in FILE."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)

@@ -77,7 +77,7 @@ def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
 
 
 def test_the_rules_find_what_breaks_them(npm_packages: Path) -> None:
-    """The check of the report page's scripts finds each planted mistake."""
+    """ESLint reports each line with a planted mistake in a script of the report page."""
     name = str(checks.FRONT_END / "filter/planted.js")
     words = ("--format", "json", "--stdin", "--stdin-filename", name)
     result = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)

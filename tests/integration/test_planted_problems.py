@@ -91,7 +91,7 @@ def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -
 
 @pytest.mark.slow
 def test_a_client_that_stops_reading(workplace: Workplace) -> None:
-    """If a client stops reading, `show` names the client as the cause."""
+    """If a client stops reading, a finding of `show` says when, and how many bytes waited."""
     flood = [
         update("s", "agent_message_chunk", content=text(f"{n}{'x' * 1000}")) for n in range(300)
     ]

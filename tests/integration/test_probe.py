@@ -37,7 +37,10 @@ def named(probes: dict[str, Any], verdict: str) -> list[str]:
 
 
 def test_the_python_sdk_fails_three_probes(trials: Trials, tmp_path: Path) -> None:
-    """An agent on the Python SDK fails only three probes of `try --probe`: invalid requests."""
+    """An agent on the Python SDK fails only three probes of `try --probe`.
+
+    Each of the three sends an invalid message.
+    """
     junit = tmp_path / "probes.xml"
     code, probes = play(trials, SDK_AGENT, "--junit", str(junit))
     assert code == 0

@@ -493,7 +493,7 @@ def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
 
 
 def test_recording_needs_an_agent(suite: Suite) -> None:
-    """If no real agent is set, the error of the pytest plugin names the setting."""
+    """If a test must record and no real agent is set, the pytest plugin names the option."""
     suite.tests(RECORDING_TEST)
     marked = f'("other", agent={REAL_AGENT.split()!r})'
     source = RECORDING_TEST.replace('("made")', marked).replace("test_hello", "test_marked")

@@ -32,7 +32,7 @@ def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> No
 
 
 def test_a_short_session_names_the_command(record: Recorder, tmp_path: Path) -> None:
-    """If `record --check` has no time to check the recording, it prints the command for a check."""
+    """If a session is too short for `record --check`, stderr names the `check` command to type."""
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
     conversation = record(shell(SAYS), "--check", env=env)

@@ -101,7 +101,7 @@ def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: sign
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
-    """If the child of a launcher ignores SIGTERM, a recorder kills the child."""
+    """If a recorder is stopped and a child of its agent ignores SIGTERM, the child is killed."""
     conversation = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")

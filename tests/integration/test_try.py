@@ -191,7 +191,10 @@ for line in sys.stdin:
 
 
 def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
-    """`try` masks a secret even if the agent sends the secret in two pieces."""
+    """`try` prints an agent's secret masked, even if the agent sends the secret in two pieces.
+
+    With `--unredacted`, `try` prints the secret.
+    """
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     agent = [sys.executable, "-IS", "-c", TELLING, secret]
     _, printed = trials.run("--prompt", "x", agent=agent)
@@ -381,7 +384,7 @@ for line in sys.stdin:
 
 
 def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -> None:
-    """On a terminal, `try` asks one question at a time."""
+    """On a terminal, `try` asks one question at a time, and prints nothing until it is answered."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()

@@ -371,7 +371,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """`verify` runs the agent in a new directory, whose last name is as recorded."""
+    """`verify` runs the agent in a temporary directory with the name of the recorded directory."""
     result = verify("edit-allowed", PLAIN_AGENT)
     assert result.code == 0
     (old, new), *_ = result.report["conversation"]["bindings"].items()
@@ -442,8 +442,8 @@ def test_an_agent_that_cannot_start_is_wrong_use(
     assert not list(verify.home.iterdir())
 
 
-def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """If `verify` cannot create its recording, it exits with 2 and prints no traceback."""
+def test_a_new_run_that_cannot_be_recorded_is_an_error(verify: Verifier, tmp_path: Path) -> None:
+    """If `verify` cannot create the file of its new run, it exits with 2 without a traceback."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2

@@ -167,7 +167,7 @@ with acp_proxy.open(sys.argv[1]) as recording:
 def test_the_built_wheel_records_replays_and_inspects(
     installed: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The built wheel can record and replay without the checkout."""
+    """Without the checkout, the built wheel can record, replay, and print the frames with `log`."""
     capfd.readouterr()
     program, recording = installed / "acp-proxy", tmp_path / "hello.db"
     with RecordingReader(ROOT / "recordings/hello.db") as reader:

@@ -480,7 +480,7 @@ def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
 
 
 def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
-    """After its end, a replay sends nothing."""
+    """After the end of its input, a replay sends nothing, even if another message comes."""
     live = begun(record)
     live.leave()
     assert live.send(5) == []

@@ -202,7 +202,7 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
 
 
 def test_a_flipped_bit_never_makes_two_lines() -> None:
-    """The fault `corrupt` never turns a byte into a newline."""
+    """The fault `corrupt` flips one bit of a frame, and the changed byte is never a newline."""
     recorded = FaultTranscript(["corrupt"])
     line = bytes(b for b in range(256) if b not in b"\r\n")
     for _ in range(300):

@@ -70,7 +70,10 @@ OLDEST_MCP = """
 def test_the_order_option_changes_nothing_for_joined_sessions(
     record: Record, transcript: str
 ) -> None:
-    """If a session is joined to another one, `replay` sends the same lines with any `--order`."""
+    """With any `--order`, `replay` sends the same lines of a session and its child session.
+
+    The same is true of a session and its MCP connection.
+    """
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):

@@ -185,7 +185,7 @@ def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
 
 
 def test_replies_keep_their_recorded_order(record: Record) -> None:
-    """A replay sends responses in the recorded order, even if the client swaps the requests."""
+    """A replay sends responses in the recorded order, even if the requests had another order."""
     live = record("""
         1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -357,7 +357,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """If a client sends its messages without waiting, a replay sends its frames in order."""
+    """If a client sends all messages at once, in reverse, a replay keeps the order of frames."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
@@ -440,7 +440,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
 
 
 def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
-    """A replay without sessions sends all notifications after the last request."""
+    """If a recording without sessions ends with 1,000 notifications, a replay sends them all."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

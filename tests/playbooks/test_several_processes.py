@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_comes_after_it(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If one of several recordings has an update after the prompt, a replay sends it no earlier."""
+    """If one of several recordings has an update after the prompt, a replay sends it only then."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))

@@ -304,8 +304,8 @@ BATCHES = """
 """
 
 
-def test_batches_go_both_ways(record: Record) -> None:
-    """A replay answers each request in a JSON-RPC batch with the request's live id."""
+def test_an_answer_in_a_batch_has_the_id_of_the_live_request(record: Record) -> None:
+    """In a JSON-RPC batch that a replay sends, each answer has the id of its live request."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}

@@ -320,8 +320,8 @@ def test_only_the_question_that_was_accepted_is_accepted(
     assert sent == (["-> 7"] if is_answered else ["-> refusal #0"])
 
 
-def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
-    """`verify` matches requests to run commands by the commands' arguments."""
+def test_requests_to_run_commands_may_come_in_another_order(record: Record) -> None:
+    """If requests to run commands come in another order, `verify` gives each its own answer."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
         record,

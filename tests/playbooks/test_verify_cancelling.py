@@ -135,7 +135,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
 
 
 def test_a_cancellation_answers_open_permission_requests(record: Record) -> None:
-    """When `verify` cancels a turn, it answers the open permission requests."""
+    """When `verify` cancels a turn, it answers open permission requests with `cancelled`."""
     live = asking(
         record,
         f"""

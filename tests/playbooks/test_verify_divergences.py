@@ -154,7 +154,10 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
 
 
 def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
-    """If an agent closes its output before it has answered a request, `verify` fails."""
+    """If an agent closes its output before it has answered, `verify` reports a divergence.
+
+    It also does if the client still has a recorded message to send.
+    """
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.mismatches == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
@@ -186,7 +189,10 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
-    """If the recorded agent closed its output, `verify` reports no later message as missing."""
+    """If a live agent leaves, `verify` misses nothing recorded after the recorded agent left.
+
+    A message of the client that was recorded before this point is reported as not sent.
+    """
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.mismatches == []

@@ -54,7 +54,7 @@ def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
 
 
 def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
-    """`verify` sends a message after all answers that were recorded before it, in any session."""
+    """`verify` sends a message without waiting for another session's answer recorded later."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}

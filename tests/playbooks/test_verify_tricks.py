@@ -96,7 +96,7 @@ def test_a_lenient_client_does_not_trust_a_missing_title(
 
 
 def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
-    """If a tool call has an unreadable update, `verify` denies its permission request."""
+    """If an update of a tool call cannot be parsed, `verify` denies the call's permission."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
@@ -106,7 +106,10 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Record, name: str) -> None:
-    """For a permission, `verify` compares a small number, even if its name sounds like a time."""
+    """`verify` denies a permission if a small number differs, even one named like a time.
+
+    A number as large as a timestamp may differ.
+    """
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):

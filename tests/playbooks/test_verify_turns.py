@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """`verify` waits for a request of the agent only until the request's turn ends."""
+    """If an agent leaves out a recorded request, `verify` waits for it until the turn ends."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"
@@ -120,7 +120,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
-    """In v2, `verify` delays an answer while an earlier request of the open turn is missing."""
+    """If an earlier request of an open v2 turn is missing, `verify` delays a later one's answer."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
@@ -145,7 +145,7 @@ def test_an_open_turn_is_waited_for(record: Record) -> None:
 
 
 def test_a_cancelled_turn_goes_on_until_the_agent_is_idle(record: Record) -> None:
-    """In v2, `verify` answers recorded requests between the cancel and the end of the turn."""
+    """In v2, `verify` gives recorded answers to requests after a cancel until the agent is idle."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

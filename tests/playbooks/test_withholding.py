@@ -351,7 +351,7 @@ TWO_WAYS = [
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
 def test_ambiguous_lines_are_withheld(record: Record, line: str, *, inert: bool) -> None:
-    """A replay withholds a malformed line that may be read as a request."""
+    """A replay withholds an ambiguous write request, such as with `Method` or with two methods."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
     assert live.send(5) == ["<- 7"]

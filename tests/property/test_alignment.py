@@ -33,7 +33,7 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """`diff` pairs as many equal items of two short sequences as possible."""
+    """`diff` pairs equal items in order; of two short sequences, it pairs as many as possible."""
     pairs = align(a, b)
     assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:

@@ -38,7 +38,7 @@ def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
 
 @given(path=st.text(), directories=st.lists(st.text(max_size=5), max_size=2))
 def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
-    """`audit` decides for any path whether it is inside of the given directories."""
+    """`audit` accepts any path, and calls none inside if the session's directories are unknown."""
     place = locate(path, directories)
     assert len(place.shown) <= 2000
     if not directories:

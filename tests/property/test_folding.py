@@ -82,7 +82,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_chunks_with_lines_of_their_own_are_not_joined(rows: list[Row], alone: set[int]) -> None:
-    """When `log` joins chunks, it joins no frame that is listed as one to print alone."""
+    """When `log` joins chunks, `fold` joins no frame whose number is in its argument `alone`."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):

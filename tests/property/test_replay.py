@@ -418,7 +418,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 def test_the_interleaving_of_lanes_changes_no_lane(
     lines: list[Line], chance: random.Random
 ) -> None:
-    """In a replay, the pace of one session does not change another session."""
+    """In whatever order a replay serves sessions, each session gets all of its recorded frames."""
     for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)

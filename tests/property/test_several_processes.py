@@ -100,7 +100,7 @@ uses other tool call ids. Nothing that the clients send before distinguishes the
 def test_each_start_plays_its_own_recording(
     conversations: list[Conversation], agent: str, played: str
 ) -> None:
-    """If a client acts as in one of several recordings, a replay of them plays this recording."""
+    """If a replay has several recordings, it plays the one whose client acted like the live one."""
     of_agent = [other for other in conversations if other.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in (other for other in of_agent if played in other.path.name):

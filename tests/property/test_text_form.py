@@ -162,7 +162,7 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 
 @given(numbers)
 def test_milliseconds_are_exact(ns: int) -> None:
-    """In the text form of a recording, times are exact to one nanosecond."""
+    """A time in ns is the same after it was written to the text form in ms and read back."""
     text = milliseconds(ns)
     assert nanoseconds("after_ms", json.loads(text)) == ns
     assert text.startswith(b'"') == (abs(ns) >= 10**15)

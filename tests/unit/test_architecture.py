@@ -368,7 +368,7 @@ def test_prose_is_no_sql(source: str) -> None:
 
 
 def test_what_cannot_be_read_at_once_is_found(plant: Callable[..., Source]) -> None:
-    """The check for large modules and functions finds both."""
+    """The test of code sizes finds a module of 401 lines, not 400, and a function of 81 lines."""
     long = "def f():\n" + "    x = 1\n" * 80
     planted = plant(long=long, large="x = 1\n" * 401, small="x = 1\n" * 400)
     assert architecture.oversized(planted) == ["acp_proxy.large", "acp_proxy.long: f"]

@@ -8,7 +8,7 @@ pytest.importorskip("bench.report", reason="the bench is not part of what is dis
 
 
 def test_a_touched_direction_has_a_goal_for_its_median_alone() -> None:
-    """In the benchmark of a connection with a fault, only the median time has an upper limit."""
+    """If the bench sets a fault that never fires, only the median round trip has an upper limit."""
     from bench.cases import CASES
     from bench.report import rows, table
 

@@ -70,7 +70,7 @@ def test_each_is_whole(path: Path) -> None:
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
-    """Eight captured conversations of the test data have twelve prompts and some cancels."""
+    """Eight captured conversations of the test data have twelve prompts each, and some cancels."""
     whole = [path for path in all_text_forms() if path.stem[-1].isdigit()]
     assert (len(whole), len(all_text_forms())) == (8, 11)
     for capture in map(load_text_form, whole):
@@ -98,7 +98,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """A captured conversation of the test data is loaded with bytes, signals and ends."""
+    """`load` of the tests reads all of a captured conversation, such as base64 and signals."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},

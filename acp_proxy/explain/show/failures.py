@@ -118,7 +118,7 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that the agent ended with the stop reason ``error``, or with an error (v2)."""
+    """Finds turns that the agent ended with the stop reason ``error``; in v2 also with an error."""
     reasons = ("error", None) if context.recording.dialect == V2 else ("error",)
     failed = [turn for turn in context.turns if turn.stop_reason in reasons]
     ends = {end.seq: end for end in read_messages(context.reader, _ends(failed), LINE_EDGE)}

@@ -56,7 +56,7 @@ def report(engine: Verification, known: Mapping[str, str] | None = None) -> Play
 
     Args:
         engine: the verification.
-        known: secrets in both recordings, each with a marker.
+        known: the marker of each secret that occurs in the recording or in the new run.
     """
     state, divergences = engine.state, engine.state.divergences
     queues = [lane.queue for lane in state.recording.lanes.values()]

@@ -35,6 +35,6 @@ def test_nothing_commands_a_terminal(text: str) -> None:
 
 
 def test_a_long_line_is_cut() -> None:
-    """Recorded text that acp-proxy quotes is one line of up to 2,000 characters, without tabs."""
+    """`plain` cuts a text to 2,000 characters and makes it one line, with spaces for tabs."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE

@@ -198,10 +198,10 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
     assert rest == ["", "0"]
 
 
-def test_a_log_is_opened_where_there_are_locks(
+def test_no_log_is_opened_where_there_are_no_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without file locks, acp-proxy opens no capture log, and treats each as missing."""
+    """Without file locks, `open_log` raises FileNotFoundError, as if there were no capture log."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -268,7 +268,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """acp-proxy takes a file descriptor as readable only if it has data and the system can tell."""
+    """`is_readable` is true of a pipe with data, and false of an empty pipe or without `poll`."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

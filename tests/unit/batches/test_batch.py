@@ -85,7 +85,7 @@ def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
 
 
 def test_what_cannot_be_sent_is_unreadable() -> None:
-    """If one of many recordings cannot be read, `check` gives it an error and goes on."""
+    """If one of many recordings is missing, `check` calls it unreadable and checks the others."""
     job = Job("check", digest="digest", recording="unreadable.db", path="x")
     first, second = run_batch([job, *jobs(1)], Promises(lambda _: CLEAN))
     assert (first.kind, first.exit) == (VerdictKind.UNREADABLE, 2)

@@ -113,7 +113,7 @@ def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """A `--results` file is continued only by a command with the same name and arguments."""
+    """`digest_of`, which tells batches apart, differs for another command or other arguments."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 

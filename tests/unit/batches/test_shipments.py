@@ -90,7 +90,7 @@ def test_a_verdict_names_files_as_the_caller_does(tmp_path: Path) -> None:
 
 
 def test_a_new_run_spares_what_is_there(tmp_path: Path) -> None:
-    """A Dask worker's new recording replaces no file in `verify --output`, but is renamed."""
+    """If `run.db` of `verify --output run.db` exists, a Dask worker's new run is `run-2.db`."""
     output = tmp_path / "recordings" / "run.db"
     asked = job(HELLO, output=str(output))
     new = tmp_path / "new.db"

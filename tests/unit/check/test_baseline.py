@@ -56,15 +56,15 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
         ("/params/mode: expected string", "/params/mode/id: expected string"),
     ],
 )
-def test_names_count(text: str, other: str) -> None:
-    """`check` counts a finding as new if the baseline has it with another method or mode only."""
+def test_a_finding_about_another_name_is_new(text: str, other: str) -> None:
+    """If a finding names another method or mode than the baseline does, `check` calls it new."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """`check` treats a finding as new if its rule, side or method differs from the baseline.
+    """If a finding's rule, side or method differs from the baseline, `check` calls the finding new.
 
-    The number of its frame does not count.
+    If only its frame number differs, the finding is known.
     """
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (

@@ -40,12 +40,12 @@ def test_one_change_breaks_one_rule(change: Change) -> None:
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
 def test_a_legal_change_breaks_no_rule(change: Change) -> None:
-    """`check` finds nothing after a legal change of a conversation, such as a repetition."""
+    """`check` finds nothing after a legal change of a conversation, such as a second cancel."""
     assert change.findings == ()
     assert findings(changed(change)) == []
 
 
-def test_half_of_the_changes_are_mechanical() -> None:
+def test_there_are_enough_mistakes_by_hand_and_by_machine() -> None:
     """The tests of `check` have at least 60 handwritten and 60 generated mistakes."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60

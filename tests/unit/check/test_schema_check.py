@@ -166,7 +166,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If `mcpServers` is null, the schema check says so, and does not report a wrong type."""
+    """If `mcpServers` is null, the schema check reports `Mismatch.NULL`, not a wrong type."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -243,7 +243,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """The schema check judges members that only ACP's unstable schema defines by that schema."""
+    """The schema check requires `cwd` in `session/fork`, which only unstable ACP defines."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -257,7 +257,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """The schema check judges a JSON member by whichever schema version defines the member."""
+    """The schema check takes only text or null as a tool call's `name`, new in later v1 schemas."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)
@@ -265,7 +265,7 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The schema check judges `usage` in a prompt's result by the unstable schema."""
+    """The schema check refuses a text as `usage` of a prompt's result, by ACP's unstable schema."""
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )

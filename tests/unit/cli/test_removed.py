@@ -65,7 +65,7 @@ def test_a_variable_of_a_removed_option_changes_nothing() -> None:
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """`verify` refuses only the removed values of an option, and names their successors."""
+    """`instead` names a successor of `verify --timing fixed:2.5`, but none of `--order session`."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None

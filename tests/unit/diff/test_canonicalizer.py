@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """If two keys of an object are different ids or directories, `diff` compares both values."""
+    """If the keys of an object are two ids or paths, `diff` reports a change of either's value."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls even if the rule `apart` names updates."""
+    """`diff` ignores the order of parallel tool calls, even with a rule `apart` for updates."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)

@@ -75,7 +75,7 @@ def test_all_parameters_are_never_left_out() -> None:
 
 
 def test_an_item_of_a_list_can_be_left_out() -> None:
-    """If an item of a list differs, `diff --learn` proposes a rule for the items of the list."""
+    """If an item of a list differs, `diff --learn` proposes to ignore all items of this list."""
     learned = rules(said(0, ["a", 1]), said(1, ["b", 1]))
     assert (learned.ignored, learned.rest) == ((f"{PLACE}/*",), Counts())
 

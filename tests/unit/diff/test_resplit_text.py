@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If a text chunk of B has an additional JSON member, `diff` reports this member."""
+    """If a text chunk of B has an additional JSON member, `diff` reports the member's pointer."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [

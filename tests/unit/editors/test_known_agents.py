@@ -93,7 +93,7 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """Each known agent's package that was checked names the repository of the agent."""
+    """In npm or PyPI, each compared package in `AGENTS` still names the agent's repository."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 

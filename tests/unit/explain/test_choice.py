@@ -67,20 +67,20 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """`log --around` shows the frames near the given frame."""
+    """`log --around N --context K` shows N, K frames on each side, and N's request or answer."""
     rows = rows_around(story, seq, context, parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` finds the number of the frame that answers a request, if there is one."""
+    """`pair_of` returns the number of the frame that answers a request, or None if none does."""
     assert pair_of(row_of(story, 6)) == 15
     assert pair_of(row_of(story, 16)) is None
     assert pair_of(row_of(story, 23)) is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """`log --seq` finds the frame or event of a number, and refuses a number after the last one."""
+    """`log --seq N` shows frame or event N, and refuses a number after the last one."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23

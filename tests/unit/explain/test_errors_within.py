@@ -55,7 +55,7 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """`RecordingReader` labels messages of a shared MCP server with the session in a turn."""
+    """`RecordingReader` labels messages of a shared MCP server with the one session in a turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 

@@ -53,7 +53,7 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
     assert waits.silences.longest is None
 
 
-def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
+def test_an_open_permission_counts_as_waiting_for_a_person() -> None:
     """While a permission request is open, `stats` counts the turn as waiting for a person."""
     waits = waits_after(
         (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
@@ -70,8 +70,8 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
     assert whole.in_turns_ns == HOUR
 
 
-def test_a_silence_keeps_the_session_that_its_request_named() -> None:
-    """`show` names no session for a silence before the answer to `session/new`."""
+def test_a_silence_has_no_session_that_only_the_answer_names() -> None:
+    """`show` names no session for a silence between `session/new` and its answer."""
     waits = waits_after(
         (0, "to-agent", frame("#1 session/new {}")),
         (HOUR, "to-client", frame('#1 result {"sessionId": "s"}')),

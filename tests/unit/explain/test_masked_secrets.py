@@ -32,7 +32,7 @@ def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_masked_in_the_file_is_told_apart(tmp_path: Path) -> None:
-    """If secrets were masked during recording, `secrets` counts none as held by the file."""
+    """`secrets` does not count secrets that were masked during recording as held by the file."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     masked = values(path)
     assert masked

@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """`log` and `list` show a prompt as its text, and an audio block as type and size."""
+    """`prompt_text` returns a prompt's text alone, and the type and size of an audio block."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -254,7 +254,7 @@ def test_a_huge_frame_is_described_by_its_beginning() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """If a frame was cut off, its preview in `log` shows the part before the cut."""
+    """If the end of a frame's JSON is missing, its preview in `log` shows what is there."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 

@@ -223,8 +223,8 @@ def test_spans_are_short() -> None:
     assert list(spans([1, 2, 4, 6, 7, 8])) == ["1..2", "4", "6..8"]
 
 
-def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """`rehearse`, which `export --format pytest` calls, reports that a recording is incomplete."""
+def test_a_rehearsal_reports_an_incomplete_recording() -> None:
+    """If a recording has no end, `rehearse`, which `export` calls, reports `incomplete`."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

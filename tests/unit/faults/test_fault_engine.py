@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """For one frame, all fault rules that fired are reported before any of their side effects."""
+    """If six fault rules fire at one frame, each side effect, such as a kill, names its rule."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(

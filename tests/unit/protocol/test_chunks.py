@@ -84,7 +84,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """acp-proxy reads no chunk in a line that is not a text chunk."""
+    """acp-proxy reads no text chunk in other lines, such as a request, an image or broken JSON."""
     assert chunk_of(raw) is None
 
 

@@ -34,7 +34,7 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
     ],
 )
 def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: str | None) -> None:
-    """If the client is gone and no request is open, a recorder ends the agent."""
+    """Once its client is gone, an agent is ended if no request is open or nobody reads it."""
     is_gone, is_unread = client
     reason = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
     assert reason == why

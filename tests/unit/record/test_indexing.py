@@ -123,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If files of a recorder were removed, its last error names the file that has the frames."""
+    """If the database was removed, the last error of a recorder names the file with the frames."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

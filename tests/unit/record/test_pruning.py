@@ -82,7 +82,7 @@ async def test_deleted_files_are_named_on_a_terminal(
 
 
 async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list[str]) -> None:
-    """If `record --keep` deletes nothing, it records nothing."""
+    """If `record --keep` deletes nothing, it records no event and prints nothing."""
     log = NotedLog()
     await make_room(log, ("age", 30 * DAY), home / "new.db")
     assert log.notes == []

@@ -320,7 +320,7 @@ async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None
 
 
 async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
-    """If nobody reads an agent's output, a recorder ends the agent."""
+    """If nobody reads an agent's output, a recorder ends the agent even if a request is open."""
     for answers in (nothing_open, Answers(lambda _: True), None):
         scene = Scene(clock)
         scene.nobody_reads()

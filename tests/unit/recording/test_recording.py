@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function with `@needs` returns its value `unknown` if an import lacks a needed fact."""
+    """If an import lacks a needed fact, a function with `@needs(..., unknown=X)` returns X."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only listed modules of the package ask which facts an imported log lacks."""
+    """Only the modules that this test lists ask which facts an imported log lacks."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",

@@ -90,7 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If sessions share an MCP server, its messages go into the lane that `replay` used last."""
+    """If sessions share an MCP server, `replay` puts its messages into their lane used last."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -119,7 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """`introduced` returns the session of a `subagent_update`, but none for a text of this word."""
+    """`introduced` returns the session of a `subagent_update`, but none if a chat has this word."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)

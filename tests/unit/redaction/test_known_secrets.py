@@ -134,7 +134,7 @@ def test_the_number_of_values_is_bounded() -> None:
 
 
 def test_an_escaped_value_in_an_invalid_line() -> None:
-    """If an invalid line contains a secret with escapes, masking finds the secret."""
+    """If a secret is escaped twice as JSON, masking finds the secret in the text of the line."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")

@@ -29,7 +29,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """If a private path is masked, its root, such as the first slash, stays readable."""
+    """Masking of private text keeps the root of a path, as `/`, and fixed words, as `high`."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 

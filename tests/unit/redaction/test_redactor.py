@@ -112,7 +112,7 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("value", ["1", "0", "true", "off", "production", "DEBUG", "8080"])
 def test_switches_and_words_are_not_secrets(value: str) -> None:
-    """Masking keeps a small number in the environment of an MCP server."""
+    """In variables and headers of an MCP server, masking keeps values such as `true` and `8080`."""
     env = [{"name": "VERBOSE_MODE", "value": value}]
     line = new_session(name="x", command="y", env=env, headers={"X-Mode": value})
     assert masked(redactor(), line, TO_AGENT) == line
@@ -163,7 +163,7 @@ def test_a_word_is_a_secret_by_its_name() -> None:
 
 
 def test_harmless_variables_stay() -> None:
-    """Masking keeps the values of variables with harmless names."""
+    """Masking keeps the value of `PATH`, and a value that is a reference, as `${A_TOKEN}`."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
     line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
     assert masked(redactor(), line, TO_AGENT) == line

@@ -51,7 +51,7 @@ def test_a_named_value_is_secret_in_loose_text() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_harmless_texts_are_left_alone(loose: bool) -> None:
-    """In more than 2,000 harmless texts, the search for secrets finds almost nothing."""
+    """The search for secrets finds a secret in at most 0.5% of more than 2,000 harmless texts."""
     texts = look_alikes()
     assert len(texts) >= 2000
     masked = [text for text in texts if find(text, loose=loose)]
@@ -102,7 +102,7 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_command(before: str, after: str) -> None:
-    """The search for secrets finds a password in a command."""
+    """The search for secrets finds the password in a command, as `mysql -uroot -phunter22 app`."""
     matches = find(f"{before}hunter22{after}", loose=False)
     assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
@@ -116,7 +116,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_a_command_without_a_password(text: str) -> None:
-    """The search for secrets finds nothing in a command without a password."""
+    """The search for secrets finds nothing in a command such as `sshpass -p $PASSWORD ssh x`."""
     assert find(text, loose=False) == []
 
 

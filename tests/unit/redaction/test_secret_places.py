@@ -49,7 +49,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     ],
 )
 def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """By its path in a message, masking treats a string as a secret, as in `credentials`."""
+    """By a path such as `params.credentials.apiKey`, masking knows that a string is a secret."""
     assert ruling_of(path, method) == (treatment, kind)
 
 
@@ -77,7 +77,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """By a string's path, as in `params.sessionId`, masking keeps it or searches it as text."""
+    """Masking keeps a string at `params.sessionId`, but searches one at `error.message`."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 

@@ -45,7 +45,7 @@ def test_endings_are_in_words() -> None:
 
 
 def test_places_are_numbered() -> None:
-    """`report --against` numbers the differences between the two handshakes."""
+    """`report --against` gives the differences between the two handshakes consecutive numbers."""
     places = numbered_places((Field("/a", 1, 2), Field("/b", only="b", b=3)), 4)
     assert [place.number for place in places.items] == [4, 5]
     assert places.items[1].a is None

@@ -185,7 +185,7 @@ def test_a_page_that_may_have_secrets_says_so() -> None:
     assert "SECRETS" not in masked
 
 
-def test_the_page_is_small_and_self_contained() -> None:
+def test_the_style_is_small_and_loads_nothing() -> None:
     """The style of the `report --against` page is small, and loads nothing from elsewhere."""
     (style,) = page_of(made_up(equal())).styles
     assert 1_000 < len(style) < 15_000

@@ -196,7 +196,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> None:
-    """If a database has hostile values, `report` shows what it can read or refuses it."""
+    """If a database has a row with `flags = -1`, `report` refuses the file or shows all rows."""
     path = tmp_path / "x.db"
     shutil.copy(SHIPPED[0], path)
     with contextlib.closing(sqlite3.connect(path)) as connection:

@@ -28,8 +28,8 @@ def test_the_header_gives_type_and_size(name: str) -> None:
 
 
 @each_case("name", REFUSED)
-def test_other_data_is_no_image(name: str) -> None:
-    """`report` shows no image that is cut off."""
+def test_an_invalid_or_huge_image_is_not_shown(name: str) -> None:
+    """`report` shows no image that is incomplete, invalid, huge or of an unsupported format."""
     assert read_image(encoded(REFUSED[name])) is None
 
 
@@ -81,7 +81,7 @@ def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
 
 
 def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a recording has too many images, its report page leaves some out."""
+    """If a recording's images are too large together, its report page leaves some of them out."""
     data = [png(n, n) for n in (40, 500, 41)]
     monkeypatch.setattr(images, "MOST_OF_ALL", len(data[0]) + len(data[2]))
     path = record(tmp_path / "x.db", *map(image, data))
@@ -90,7 +90,7 @@ def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_data_of_a_terminal_is_no_image(tmp_path: Path) -> None:
-    """`report` does not mistake the output of a terminal for an image."""
+    """`report` does not show the output of a terminal as an image, even if the output is a PNG."""
     with LogWriter(tmp_path / "x.db") as recorder:
         chunk = {"sessionUpdate": "terminal_output_chunk", "terminalId": "image"}
         recorder.to_client(

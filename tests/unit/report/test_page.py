@@ -189,7 +189,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """On a report page, the content security policy comes before all recorded text."""
+    """The content security policy of a report page comes first, and allows its script and style."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -329,7 +329,7 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
 
 
 def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
-    """If a rule is broken, the verdict of a report page blames the peer that `show` blames."""
+    """If a warning is the worst finding, a report's verdict words it as `show` does."""
     path = DIRECTORY / "late-updates.db"
     assert "agent broke a rule #10" in run("inspect", "show", path).stdout
     verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]

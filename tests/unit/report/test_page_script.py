@@ -101,7 +101,7 @@ def test_the_script_does_what_the_modules_do() -> None:
     ],
 )
 def test_other_forms_are_refused(text: str, words: str) -> None:
-    """If a script of a report page has an unsupported form, the error names the script and line."""
+    """`join` refuses a script of a report page with `export default 3`, and names the script."""
     with pytest.raises(NotJoined) as refused:
         join(text, b="export const one = 1;\nconst hidden = 2;\n")
     assert str(refused.value).startswith(words)

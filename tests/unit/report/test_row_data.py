@@ -58,7 +58,7 @@ def test_the_page_lists_all_columns() -> None:
 
 
 def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
-    """A report page marks the frames that a fault changed."""
+    """A report page shows which faults changed a frame, and which bytes they delivered."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))

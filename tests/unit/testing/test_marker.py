@@ -49,7 +49,7 @@ def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """If a recording exists as text form and as database, the pytest plugin uses the text form."""
+    """The pytest plugin finds a recording's database, but prefers a text form of the same name."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()

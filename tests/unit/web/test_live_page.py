@@ -227,8 +227,8 @@ async def test_a_replaced_recording_is_read_anew(window: Window, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_truncated_recording_is_gone(window: Window, tmp_path: Path) -> None:
-    """If a recording is damaged while `web` shows it, its page shows an error of one line."""
+async def test_a_truncated_recording_is_an_error(window: Window, tmp_path: Path) -> None:
+    """If a recording's file is truncated while `web` shows it, the page shows a one-line error."""
     path = record_conversation(tmp_path / "x.db")
     async with window.page(path.name) as tab:
         await tab.until(lambda tab: tab.is_settled)

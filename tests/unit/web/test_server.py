@@ -36,7 +36,7 @@ async def test_only_plain_http_1_is_answered(window: Window) -> None:
 async def test_too_many_streams_are_refused(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If too many pages of `web` are open, it refuses further ones until one is closed."""
+    """If too many pages of `web` are open, a further page gets no data until one is closed."""
     monkeypatch.setattr(server, "_MOST_STREAMS", 1)
     async with window.stream("/api/recordings"):
         answer = await window.get("/api/block")

@@ -108,13 +108,13 @@ export class App {
    * @param {() => void} onArrival @param {string} [token] of the live window
    */
   async follow(onArrival, token) {
-    const { state, life: { signal } } = this;
+    const { state, state: { recording }, life: { signal } } = this;
     const overview = part(".overview");
     // The rows are drawn first.
     await pause();
     new OverviewStrip(overview, state);
     await keepLink(state, VIEWS.map(({ name }) => name), onArrival, { token, signal });
-    Object.assign(window, { acpReport: { state, recording: state.recording } });
+    if (!signal.aborted) Object.assign(window, { acpReport: { state, recording } });
   }
 
   /** Stops all that the app does. */

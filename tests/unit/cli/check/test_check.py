@@ -283,7 +283,7 @@ def test_the_rules_of_a_group_are_listed(name: str) -> None:
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """For a rule that only gives hints, `check --explain` prints no severity except `info`."""
+    """`check --explain` prints "or less severe" after a rule's severity, but not after a hint's."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 

@@ -88,7 +88,7 @@ def test_each_piece_has_its_colour() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """On a terminal, `log --seq` prints long base64 as its size, and never shortens other texts."""
+    """On a terminal, `log --seq` prints long base64 cut, with its size, and other text whole."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()

@@ -425,7 +425,7 @@ def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
 
 @pytest.mark.parametrize("until", ["stall", "stall:", "stall:soon", "stall:60m", "never", ""])
 def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
-    """`log --until` accepts `problem`, `end`, or `stall` with a number of seconds."""
+    """`log --until` refuses all but `problem`, `end` and a form such as `stall:60s`."""
     assert complaint("inspect", "log", "-f", "--until", until, story) == (
         f"expected --until stall:60s, problem or end, got {until}"
     )

@@ -51,7 +51,7 @@ def plain(line: str) -> str:
 
 
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
-    """`log` prints recorded text without control characters."""
+    """Whatever a recording contains, `log` prints only printable characters and its own colours."""
     for name, content in shown.items():
         shown_text = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
         assert all(map(str.isprintable, shown_text.split("\n"))), name

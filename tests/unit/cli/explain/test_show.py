@@ -295,7 +295,7 @@ def test_a_running_recording_never_only_runs(
 
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
-    """`show` cuts a long list and says how many entries it left out."""
+    """For 300 sessions and turns, `show` prints a few of each, and says how many it left out."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
             recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
@@ -383,7 +383,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """Above the lines of stderr, `show` prints how many lines there are."""
+    """`show` heads stderr with the number of its lines, and says how many of them it prints."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):
@@ -396,7 +396,7 @@ def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
-    """`show` prints the last lines of the agent's stderr in the colour of stderr."""
+    """`show` prints the last lines of the agent's stderr in the colour that `log` has for them."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)
         recorder.stderr("info: here I am")

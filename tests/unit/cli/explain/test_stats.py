@@ -70,7 +70,7 @@ def test_screens_match_the_golden_files(
     assert screen(monkeypatch, columns, waiting_chat) == golden.read_text(encoding="utf-8")
 
 
-def test_every_step_of_a_turn_can_be_asked_for(
+def test_the_parts_of_another_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
     """`stats --turn 2` prints the parts of turn 2 in place of those of the slowest turn."""

@@ -52,7 +52,7 @@ def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
 
 @given(text=HOSTILE)
 def test_a_code_span_holds_its_text(text: str) -> None:
-    """In a Markdown transcript, a code span holds any recorded text on one line."""
+    """In a Markdown transcript, no recorded text can end its code span, or break it into lines."""
     span = code_span(text)
     assert span.isprintable()
     assert [*outside_of_code([f"before {span} after"])] == ["before  after"]

@@ -41,6 +41,6 @@ def test_explain_makes_control_characters_visible() -> None:
 
 
 def test_explain_refuses() -> None:
-    """`faults explain` refuses an unknown fault plan, and `-` without a rule."""
+    """`faults explain` refuses an unknown plan `@hung`, and `-` (no plan) without `--fault`."""
     assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
     assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")

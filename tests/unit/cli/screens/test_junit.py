@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """A JUnit report of acp-proxy has the number of cases and failures, and known durations."""
+    """A JUnit report of acp-proxy counts cases and failures, and omits an unknown duration."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -78,7 +78,7 @@ def lines_of(divergence: Divergence) -> Iterator[str]:
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """The JUnit report of `verify` names the failure of a session after the first cause in it."""
+    """The JUnit report of `verify` names a session's failure after its cause, not an effect."""
     actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

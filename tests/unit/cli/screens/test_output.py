@@ -76,10 +76,10 @@ class Pipe(io.BytesIO):
 @pytest.mark.parametrize(
     ("terminal", "flushes"), [(True, [1, 2, 3, 4]), (False, [1, 1, 2, 2])], ids=["tty", "pipe"]
 )
-def test_lines_are_written_in_blocks_unless_the_reader_waits(
+def test_lines_are_written_in_blocks_except_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """Commands write each line immediately on a terminal, and lines together in a pipe."""
+    """On a terminal, commands write each line at once; in a pipe, they write several together."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)

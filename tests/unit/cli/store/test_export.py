@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
-    """`export` of a recording in text form may overwrite the same file."""
+    """`export --force -o` can replace a recording in text form by its own export."""
     made = tmp_path / "made.jsonl"
     made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
     assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0

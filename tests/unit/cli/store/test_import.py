@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) -> None:
-    """`import` of a text form makes a database with the name of the text file."""
+    """`import` of `story.jsonl` makes the database `story.db` in the recordings directory."""
     result = run("inspect", "import", text, home=home)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{home / 'story.db'}\n"

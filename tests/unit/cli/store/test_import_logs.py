@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a log with an unreadable line; with `--skip-bad`, it skips such lines."""
+    """`import` refuses a log with an unreadable line; `--skip-bad` skips and counts such lines."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
@@ -241,7 +241,7 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """If an editor has changed the JSON in a log, the error of `import` says what was changed."""
+    """If a log's JSON has typographic quotes or odd spaces, the error of `import` names them."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
         result = run_with(data, "inspect", "import", "-", home=home)

@@ -181,7 +181,7 @@ def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
 
 
 def test_an_audit_of_an_excerpt_names_each_file_once(home: Path) -> None:
-    """If a log of Zed names a file by two paths, `audit` lists the file once for each call."""
+    """If a tool call in a Zed log names a file by two paths, `audit` prints only one of them."""
     write = {"toolCallId": "c", "title": "Write", "kind": "edit", "status": "completed"}
     files = {"locations": [{"path": "/x/src/a.txt"}], "rawInput": {"path": "src/a.txt"}}
     info = {"protocolVersion": 1, "agentInfo": {"name": "agent", "version": "2"}}

@@ -206,7 +206,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> None:
-    """`list` has a column for tokens only if a recording reports tokens."""
+    """`list` has columns for tokens and cost only if an agent has reported tokens."""
     record_conversation(home / "x.db")
     assert "TOKENS" not in run("inspect", "list", home=home).stdout
     for name in ("claude-agent-acp-0.101.0", "copilot-1.0.102", "codex-acp-rust-0.16.0"):
@@ -321,10 +321,10 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
     }
 
 
-def test_a_signal_is_red_only_where_there_is_a_problem(
+def test_a_signal_without_a_problem_is_not_printed_in_red(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a client ended its agent by SIGTERM, `list` prints nothing in red."""
+    """If a client ended its agent by SIGTERM without a problem, `list` prints nothing in red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)

@@ -42,7 +42,7 @@ def names(directory: Path) -> list[str]:
 
 
 def test_older_recordings_are_deleted(home: Path) -> None:
-    """`prune` prints the name and the size of each recording that it deletes."""
+    """`prune --older-than 7d` deletes only older recordings, and prints their names and sizes."""
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     line, total = result.stdout.splitlines()

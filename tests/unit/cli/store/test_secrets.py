@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_private_recording_says_so(tmp_path: Path) -> None:
-    """For a copy by `export --level private`, `secrets` adds that files are masked as well."""
+    """For a copy by `export --level private`, `secrets` says that file contents are masked, too."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
     run("inspect", "export", path, "-o", copy, "--level", "private")
     assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")

@@ -445,7 +445,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """If terminals of two sessions have one id, `audit` does not confuse them."""
+    """If two sessions have a terminal `t`, `audit` keeps their exit codes and directories apart."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     conversation.prompt("s2")
@@ -462,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """`audit` resolves a relative path from the command's directory, but not after `cd`."""
+    """`audit` resolves a command's paths from its directory, but calls them unknown after `cd`."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}

@@ -95,7 +95,7 @@ def test_other_text_is_left_alone(text: str) -> None:
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """If a preview of `log` ends within base64, it leaves out a short first piece of the base64."""
+    """If a preview of `log` is cut just after base64 begins, it ends before the base64."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

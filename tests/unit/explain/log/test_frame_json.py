@@ -114,7 +114,7 @@ START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).is
 
 
 def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
-    """`log --seq` lists the stored data of a frame."""
+    """`log --seq` lists a frame's time, kind, method, ids, size, delivery and answer."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}

@@ -75,7 +75,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
-    """The diagram of `export --format mermaid` draws consecutive chunks as a single arrow."""
+    """A diagram of `export` draws consecutive chunks as one arrow, and a long pause as a note."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))

@@ -72,7 +72,7 @@ def test_a_line_has_its_columns(
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
-def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
+def test_prompts_permissions_and_errors_have_tones(lines: dict[int, TimelineLine]) -> None:
     """`log` gives prompts, permission requests and errors colours of their own."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [

@@ -286,7 +286,7 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
 
 
 def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:
-    """An excerpt around a match of `search` has a limited length."""
+    """`search` shows at most 200 characters beside a match, and half a surrogate pair as U+FFFD."""
     raw = b'{"a":"' + b"x" * 10_000 + b"needle\\ud83d" + b"y" * 10_000 + b'"}'
     (hit,) = search("needle", [frame(1, {}, raw=raw)])
     assert (len(hit.excerpt.before), hit.excerpt.match) == (200, "needle")

@@ -111,7 +111,7 @@ def test_login_methods_are_listed_by_id() -> None:
     ],
 )
 def test_odd_capabilities_are_named(half: Any) -> None:
-    """If a capability has an unusual JSON value, `show` prints a short name for it."""
+    """For capabilities of any JSON shape, `show` prints names of at most 201 characters."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
     assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 

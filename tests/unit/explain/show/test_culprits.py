@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """If a client is silent after `initialize`, `show` prints a warning."""
+    """If a client is silent after `initialize`, `show` prints a warning that blames the client."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -269,7 +269,7 @@ def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
 
 
 def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
-    """If a tool call hangs until its turn is cancelled, `show` quotes the last line of stderr."""
+    """If a tool call hangs until a cancel, `show` prints a warning with the last line of stderr."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -425,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """If a turn has neither text nor tokens, `show` reports that the turn failed."""
+    """If a turn has no text, and 0 tokens or an error on stderr, `show` blames the agent."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -564,10 +564,10 @@ def test_an_error_of_the_models_provider_is_recognized(
         (-32603, "stream disconnected before completion", "environment"),
     ],
 )
-def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
+def test_the_error_of_a_prompt_may_show_who_is_to_blame(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """`show` reads in an error's text whether to blame the agent, the environment or nobody."""
+    """If a prompt fails, `show` reads in the error if it blames agent, environment or nobody."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))

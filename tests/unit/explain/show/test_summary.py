@@ -90,7 +90,7 @@ def test_turns_are_summarized(story: Summary) -> None:
 
 
 def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
-    """`show` prints how long a request has been open."""
+    """`show` lists each open request with its direction, its method and how long it has waited."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
@@ -106,7 +106,7 @@ def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
 
 
 def test_events_are_described_in_words(tmp_path: Path) -> None:
-    """`show` describes signals and gaps in words."""
+    """`show` tells in words of a signal, and of bytes that were not recorded or not delivered."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})

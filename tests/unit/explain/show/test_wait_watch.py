@@ -28,7 +28,7 @@ def line_of(watch: WaitWatch, reader: RecordingReader) -> str:
 
 
 def test_a_wait_lasts_until_its_answer(tmp_path: Path) -> None:
-    """The last line of `log --follow` names a silent agent, then a person, and then nobody."""
+    """The last line of `log --follow` names a silent agent or a person until the answer comes."""
     with hanging_chat(tmp_path / "x.db") as chat, RecordingReader(tmp_path / "x.db") as reader:
         watch = WaitWatch(reader)
         assert line_of(watch, reader).startswith("agent silent ")

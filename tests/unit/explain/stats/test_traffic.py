@@ -96,7 +96,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """`stats` divides the time evenly into parts, and counts each frame in the part of its time."""
+    """`stats` caches the current time interval, and still counts each frame in the right one."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS

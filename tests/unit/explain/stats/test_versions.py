@@ -102,7 +102,7 @@ def test_versions_are_in_their_natural_order() -> None:
 
 
 def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
-    """In `stats --by`, durations are percentiles of all turns of a version."""
+    """`stats --by` sums up the times and errors of all recordings of one agent version."""
     for number in range(4):
         record_turn(tmp_path / f"old-{number}.db", "1.9", turn_ms=100 * (number + 1), day=number)
     record_turn(tmp_path / "new.db", "1.10", first_ms=30, turn_ms=900, status="failed", day=9)
@@ -135,7 +135,7 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
 
 
 def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> None:
-    """`stats --by` averages tokens only over recordings that report tokens."""
+    """`stats --by` averages tokens only over the turns that report tokens."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", usage={"inputTokens": 90, "outputTokens": 10}, day=1)
     record_turn(tmp_path / "c.db", "2", usage={"inputTokens": 1, "totalTokens": 300}, day=2)
@@ -206,7 +206,7 @@ def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: 
 def test_the_table_fits_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """The table of `stats --by` fits a narrow terminal."""
+    """At 80 or 120 columns, no line of the table of `stats --by` is longer than the terminal."""
     record_turn(tmp_path / "a.db", "1.9.0", turn_ms=100)
     record_turn(tmp_path / "b.db", "1.10.0", turn_ms=300, ending="good", day=1)
     record_turn(tmp_path / "c.db", "1.10.0", ending="crash", day=2)

@@ -311,7 +311,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """A transcript shows the text of a file request, and marks an unanswered request as failed."""
+    """A transcript shows a read or written file's text, and marks an unanswered request failed."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -462,8 +462,8 @@ def test_a_batch_is_its_messages() -> None:
     assert (call.title, call.state, call.last_seq) == ("Run", "completed", 6)
 
 
-def test_limits_cut_and_leave_out() -> None:
-    """A transcript cuts long texts unless `--full` is given."""
+def test_long_texts_are_cut_and_the_list_of_commands_left_out() -> None:
+    """Without `--full`, a transcript cuts long texts, and leaves out the list of commands."""
     conversation = Talk()
     chunk(conversation, "x" * 100)
     conversation.update("available_commands_update", availableCommands=[])

@@ -112,7 +112,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """A replay sends a frame after the recorded gap."""
+    """With recorded timing, a replay sends each frame exactly after the recorded gap."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -360,7 +360,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """`verify` reads the agent's last line even if it has no newline."""
+    """`python -m acp_proxy.client` reads the agent's last line even if it has no newline."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())

@@ -220,7 +220,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     record: Record, clock: MockClock
 ) -> None:
-    """If an agent writes a lot before it reads, `verify` reads all of it."""
+    """If an agent writes 900 lines before it reads, `verify` reads them and reports no stall."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(TALK), nursery, lockstep_stream_pair)
@@ -293,7 +293,7 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
     assert "stall" not in agent.divergence_kinds
 
 
-async def test_a_line_without_an_end_counts_as_one(
+async def test_a_line_without_an_end_is_cut(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`verify` cuts an endless line of the agent into lines of limited size."""

@@ -114,7 +114,7 @@ def test_a_value_that_the_client_may_choose_is_proposed() -> None:
 
 
 def test_results_and_errors_are_compared() -> None:
-    """In a replay, a result never matches an error."""
+    """A replay treats a result and an error as different, and two equal results as equal."""
     comparer = Comparer(Bindings())
     actual = comparer.results({"result": {"a": 1}}, {"error": {"code": 1}}, {})
     assert [difference.pointer for difference in actual.differences] == ["/result", "/error"]

@@ -25,7 +25,7 @@ def test_a_line_without_replacements_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
-def test_any_line_can_be_rewritten(raw: bytes) -> None:
+def test_a_line_that_is_not_json_is_not_rewritten(raw: bytes) -> None:
     """A replay sends a recorded line that is not JSON without any change."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw

@@ -108,7 +108,7 @@ def test_ignored_values_do_not_count() -> None:
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
-def test_values_at_typed_places_count_by_their_live_names() -> None:
+def test_ids_do_not_count_and_paths_count_by_their_live_names() -> None:
     """To compare requests, `verify` ignores ids and replaces recorded paths by live paths."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}

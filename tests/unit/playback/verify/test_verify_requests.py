@@ -73,8 +73,8 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
 @pytest.mark.parametrize(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
-def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """`verify` waits for an answer between one second and almost the stall timeout."""
+def test_an_answer_waits_by_the_recorded_silence(silence_s: float, waits_s: float) -> None:
+    """The longer the recorded silence, the longer `verify` waits before an answer: 1 to 27 s."""
     answer = Patience(30 * S).of_answer(int(silence_s * S))
     assert answer == (waits_s * S, 10 * waits_s * S)
 
@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """While messages of other sessions come, a frame that `verify` holds back may wait longer."""
+    """`verify` holds a frame back until nothing comes for 5 seconds, but at most for 50 seconds."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -111,8 +111,8 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
     assert patience.deadline(ClientFrame(lane, 2, 0, [])) == 27 * S
 
 
-def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """If `verify` holds a frame back, it notes how long nothing came from the agent."""
+def test_a_vain_wait_of_a_frame_becomes_a_pause() -> None:
+    """If a frame of `verify` waits in vain, the pause is the silence, or else the whole wait."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

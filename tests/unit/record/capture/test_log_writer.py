@@ -151,7 +151,7 @@ def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: by
 
 
 def test_anything_can_be_unpacked() -> None:
-    """The fields of an event in a capture log can be read even if bytes are damaged."""
+    """`unpack_fields` reads an event's damaged fields, such as bytes that are not UTF-8."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """If a recorder empties its capture log, the file shrinks, but offsets of records go on."""
+    """If a recorder empties its capture log, the file shrinks; offsets still count old bytes."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -402,7 +402,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """If a recorder empties its capture log, it records again below `--max-size`."""
+    """A recorder with room for 1000 bytes writes 900, empties its log, and writes 900 again."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

@@ -17,7 +17,7 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """`record` stores a keyed hash of each secret environment variable in a new recording."""
+    """If a variable has a secret's name, as `GH_PAT`, `record` stores a keyed hash of its value."""
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
@@ -33,5 +33,5 @@ def test_a_name_that_says_secret(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
-    """`record` stores no hash of an environment variable that is not a secret."""
+    """`record` stores no hash of the value of `PATH`, or of a short value as in `A_TOKEN=short`."""
     assert secret_hashes({name: value}, KEY) == []

@@ -75,8 +75,8 @@ def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> Non
 
 
 @each_case("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
-def test_ambiguous_ages_delete_nothing(text: str) -> None:
-    """`record --keep` refuses a value without a unit."""
+def test_a_value_with_an_unclear_unit_is_refused(text: str) -> None:
+    """`record --keep` refuses a value whose unit is missing or unclear, such as `30` or `30M`."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
@@ -99,7 +99,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """The option `-o` of `record` refuses a directory and a file in text form (.jsonl)."""
+    """`record -o` accepts the path `a/b`, but refuses `a/`, and `x.jsonl`, which is a text form."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
@@ -109,7 +109,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """`record` refuses a name for a recording if no file can have this name."""
+    """`record --name` accepts `my run.1`, but refuses `.x`, `a/b`, `latest` and 201 letters."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)
@@ -137,7 +137,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """An environment variable turns on a switch of `record` by 1, true, yes or on."""
+    """A switch's variable turns it on by `1` or `yes`, off by `0` or `no`; `2` is an error."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

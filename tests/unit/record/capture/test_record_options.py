@@ -101,7 +101,7 @@ def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
 
 
 def test_each_option_can_be_given_in_the_environment() -> None:
-    """Each option of `record` can be set by an environment variable."""
+    """Except those for stalls, each option of `record` can be set by an environment variable."""
     texts = {
         "output": "x.db",
         "name": "n",
@@ -129,7 +129,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
 
 
 def test_no_variable_sets_a_command() -> None:
-    """No environment variable can set `record --on-stall`."""
+    """No environment variable can set the options `--on-stall` and `--stall` of `record`."""
     options = parse(["--on-stall", "notify-send 'a b' $HOME", "--stall=60", "--", "agent"], {})
     assert options is not None
     assert (options.on_stall, options.stall) == (["notify-send", "a b", "$HOME"], 60.0)
@@ -177,7 +177,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """If an environment variable of `record` is wrong, the quick parser leaves it to click."""
+    """If an option's variable is wrong, the quick parser of `record` leaves the error to click."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -185,7 +185,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """Each option of `record` has a help text, and a name like that of its attribute."""
+    """Each option of `record` has a help text; an option such as `--max-size` sets `max_size`."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

@@ -54,7 +54,7 @@ def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there is enough memory, a recorder starts all of its threads at once."""
+    """If there is enough memory, a recorder starts all of its threads at the first attempt."""
     room = Room(large=10, small=0)
     start(relay, room, monkeypatch)
     assert len(room.begun) == 4
@@ -72,7 +72,7 @@ def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_ends_at_once_is_noticed(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If memory is short and a thread does not begin to run, a recorder raises an error."""
+    """If memory is short and a started thread never runs, the recorder raises `RuntimeError`."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """`record --fault` drops the answer to `session/new` even if all rules are for `to-client`."""
+    """A fault for `to-client` alone finds the answer to `session/new` by the client's request."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """If `record --fault` ends its faults early, delayed bytes are sent at once, in order."""
+    """If a recorder gives up its faults, bytes that they hold back are sent at once, in order."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -423,8 +423,11 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
     assert all(connection.runner._engine.fired.values())
 
 
-async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """If a rule changes a direction, `record` forwards nothing in it before the rule can apply."""
+async def test_only_a_direction_with_rules_has_a_faulted_pump(clock: MockClock) -> None:
+    """With a rule for `to-client` alone, a recorder uses a `FaultedPump` only in this direction.
+
+    While the pump delays bytes, it does not count as waiting in a read.
+    """
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,

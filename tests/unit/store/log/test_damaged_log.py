@@ -165,7 +165,7 @@ def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
     ("place", "words"), [(0, "at byte 0"), (BASE_SIZE, f"damaged at byte {BASE_SIZE}")]
 )
 def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words: str) -> None:
-    """If no record of a capture log can be read, the error names the first damaged byte."""
+    """If a capture log's start is damaged, commands refuse the log and name the damaged byte."""
     path = dead(tmp_path / "x.db")
     log = tmp_path / "x.db.log"
     data = log.read_bytes()
