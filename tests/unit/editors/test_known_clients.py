@@ -140,7 +140,7 @@ def test_each_known_agent_has_a_snippet() -> None:
     assert agent.command == (*OWN, "record", "--", "nova", "acp")  # its package was not compared
     assert agent.notes[0].endswith("; if you trust it, type: npx -y @compass-ai/nova acp")
     assert 'extend("opencode", {' in BY_NAME["codecompanion"].snippet([agent])
-    with pytest.raises(BadSettings, match="only for auggie, claude-acp"):
+    with pytest.raises(BadSettings, match="has Lisp variables for auggie, claude-acp"):
         BY_NAME["agent-shell"].snippet([agent])
     other = recorded(known_agent("goose", NOBODY), OWN, NOBODY, is_graphical=True)
     assert ";; there is no variable for nova-recorded" in BY_NAME["agent-shell"].snippet(

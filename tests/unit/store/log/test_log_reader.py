@@ -164,7 +164,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
         b"short and no log",
     ):
         path.write_bytes(junk)
-        with pytest.raises(ValueError, match="does not begin as a capture log"), reader(path):
+        with pytest.raises(ValueError, match="has no header of a capture log"), reader(path):
             pass
     for size in (0, 5, BASE_SIZE - 1):
         path.write_bytes(HEADER.pack(MAGIC, BASE, 0, 8, 0).ljust(BASE_SIZE, b"\0")[:size])
