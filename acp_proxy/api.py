@@ -254,7 +254,7 @@ class OpenRecording:
 
 
 def _same(kind: type[AttrsInstance], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the columns of a row that are also attributes of the class ``kind``."""
+    """Returns the values in a row that the class ``kind`` has an attribute for, by their names."""
     return {field.name: row[field.name] for field in fields(kind) if field.name in row}
 
 

@@ -45,7 +45,7 @@ class Source:
     def imports(self, module: str) -> set[str]:
         """Returns all modules that a module imports, also in functions.
 
-        Of a package such as trio, the result has the part that an import statement names.
+        A module of another package, such as trio, has the name that the import statement contains.
         """
         if module not in self._imported:
             nodes = ast.walk(self.modules[module])

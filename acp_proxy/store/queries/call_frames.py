@@ -1,4 +1,4 @@
-"""Queries of the frames about a tool call or a terminal; each query is one function.
+"""Reads the frames about a tool call or a terminal, with one function for each question.
 
 Each function reads an open recording, and raises `UnreadableRecording` if the file is damaged or
 locked.

@@ -135,7 +135,7 @@ def test_a_change_that_all_runs_show_is_reported() -> None:
 
 
 def test_a_text_that_only_some_runs_have_is_noise_in_its_turn() -> None:
-    """If only some runs have a text in turn 1, `verify --runs` ignores it, but judges turn 2."""
+    """`verify --runs` ignores a text that only some runs have in turn 1, but judges turn 2."""
 
     def run(number: int, first: tuple[str, ...], second: tuple[str, ...]) -> Run:
         made = Run(number).words(*first).end()

@@ -189,7 +189,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """The content security policy of a report page comes first, and allows its script and style."""
+    """A report page begins with a content security policy that allows its own script and style."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()

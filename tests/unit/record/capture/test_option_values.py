@@ -137,7 +137,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """A switch's variable turns it on by `1` or `yes`, off by `0` or `no`; `2` is an error."""
+    """A switch is on if its variable is `1` or `yes`, off if it is `0` or `no`; `2` is an error."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):
