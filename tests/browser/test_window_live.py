@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -162,8 +163,8 @@ def heap_size(page: Page) -> int:
 
 
 def written(path: Path) -> Iterator[LogWriter]:
-    """Writes a conversation in three steps, and yields the writer after each step."""
-    with LogWriter(path) as recorder:
+    """Writes a conversation that begins now in three steps, and yields the writer after each."""
+    with LogWriter(path, began_ns=time.monotonic_ns()) as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
         recorder.to_client(result(1, sessionId="s"))
@@ -380,11 +381,13 @@ def test_three_chats_in_three_tabs(browser: Browser, live_window: LiveWindow) ->
             next(steps)
     counts = (6, 11, 16)
     for tab, count, name in zip(pages, counts, names, strict=True):
+        tab.bring_to_front()
         tab.wait_for_function(HAS_ROWS, arg=count - 1, timeout=LONG_MS)
         assert name.removesuffix(".db") in tab.title()
     for steps in chats:
         assert all(steps)
     for tab in pages:
+        tab.bring_to_front()
         tab.wait_for_function(IS_OVER, timeout=LONG_MS)
     assert len({tab.evaluate(ROWS) for tab in pages}) == 1
     context.close()
