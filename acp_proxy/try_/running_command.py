@@ -112,9 +112,10 @@ class RunningCommand:
         return {**shown, "exitStatus": self.exit_status()} if self.ended.is_set() else shown
 
     def exit_status(self) -> dict[str, Any]:
-        """Returns the exit code of the command, or the name of the signal that ended it.
+        """Returns the members ``exitCode`` and ``signal`` of an exit status.
 
-        The exit code and the signal are None while the command is running.
+        At most one of them is not None: the exit code, or the name of the signal that ended the
+        command. While the command is running, both are None.
         """
         code = self._process.returncode
         if code is None or code >= 0:

@@ -178,8 +178,8 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
     assert sum(searched) < 100 * sum(map(len, lines))
 
 
-def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """If a secret becomes known in the middle of a streamed text, it is masked from then on."""
+def test_a_secret_is_masked_in_a_stream_that_began_before_it_was_known() -> None:
+    """If another text shows a secret while a text is streamed, later chunks of it are masked."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))
