@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import pkgutil
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_proxy import imports
 from acp_proxy.imports.embedded_json import FoundObject, ObjectSplitter
-from acp_proxy.imports.log_entries import HEAD, UnreadLines
+from acp_proxy.imports.log_entries import HEAD, LogFormat, UnreadLines
 from acp_proxy.imports.log_formats import NAMES, source_named
 from tests.support.foreign_log_entries import assert_covered, assert_same, directed
 from tests.support.foreign_log_writers import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent
@@ -43,6 +46,16 @@ sent = st.builds(
     st.integers(0, 10**8),
 )
 stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
+
+
+def test_every_defined_format_can_be_named() -> None:
+    """`import --from` accepts each format that a module of `acp_proxy.imports` defines."""
+    modules = [
+        importlib.import_module(f"{imports.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(imports.__path__)
+    ]
+    values = [value for module in modules for value in vars(module).values()]
+    assert {value.name for value in values if isinstance(value, LogFormat)} == {*NAMES}
 
 
 def test_every_format_has_a_writer() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_MANY, _SHOWN = 1200, 1000
+_MANY, _SHOWN, _REPORTED = 120, 100, 50
 
 
 def chatty(word: str) -> str:
@@ -45,15 +45,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return actual
 
 
-@pytest.mark.parametrize(("has_junit", "most"), [(False, _SHOWN), (True, _SHOWN + 501)])
+@pytest.mark.parametrize(("has_junit", "most"), [(False, _SHOWN), (True, _SHOWN + _REPORTED + 1)])
 def test_only_lines_that_are_printed_are_made(
     tmp_path: Path,
     made: list[str],
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     has_junit: bool,
     most: int,
 ) -> None:
     """If there are very many differences, `verify` formats only those that it prints or reports."""
+    monkeypatch.setattr("acp_proxy.cli.playback.verify_screen._MOST_PRINTED", _SHOWN)
+    monkeypatch.setattr("acp_proxy.cli.diff.diff_reports._MOST_LINES", _REPORTED)
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, chatty(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
