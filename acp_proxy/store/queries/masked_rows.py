@@ -3,6 +3,7 @@
 All lines are searched once, in order, before anything is shown. Masked lines, events and fired
 faults are stored in a temporary database, ``masked``. The views of a recording (`views`) contain
 the masked rows instead of the rows of the file, so readers need no code for masking.
+`MaskedRows.mask_again` masks rows that are stored already, after a secret has become known.
 """
 
 import json
