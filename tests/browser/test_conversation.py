@@ -91,7 +91,9 @@ FINDINGS = """() => [...document.querySelectorAll(".entry")].flatMap((entry) => 
   return found.length > 0 ? [[Number(seq), found]] : [];
 })"""
 MARKED = """(box) => [...(CSS.highlights.get("found") ?? [])]
-  .filter(({ startContainer }) => startContainer.parentElement.closest(box)).map(String)"""
+  .filter(({ startContainer }) => startContainer.parentElement.closest(box))
+  .map(({ startContainer, startOffset, endOffset }) =>
+    startContainer.data.slice(startOffset, endOffset))"""
 READY = "() => document.querySelector('.flow .entry:not(.entry-pending)') !== null"
 
 
@@ -225,7 +227,7 @@ def test_an_opened_entry_shows_what_was_sent_and_answered(
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A report page highlights the words that its reader searches for."""
+    """A report page highlights the words that its reader searches for, or filters by."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
@@ -247,6 +249,12 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     assert marked.all_inner_texts() == ["#25", "#50"]
     page.page.locator("#search").fill("")
     page.page.wait_for_function(f"() => ({MARKED})('.view-calls').length === 0")
+    page.ask("() => acpReport.state.set('view', 'list')")
+    page.page.locator("#filter").fill("GREP or text:create")
+    page.page.wait_for_function(f"() => ({MARKED})('.view-list').length > 1")
+    assert {words.lower() for words in page.ask(MARKED, ".view-list")} == {"grep", "create"}
+    page.page.locator("#filter").fill("")
+    page.page.wait_for_function(f"() => ({MARKED})('.view-list').length === 0")
     assert page.page.locator(".steps button:visible").count() == 0  # there are no findings
     page.assert_quiet()
 

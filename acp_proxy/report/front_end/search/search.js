@@ -13,6 +13,7 @@ import { readLines } from "./scanner.js";
  * @property {Int32Array} rows that match
  * @property {string} meaning the facts that the result relies on
  * @property {number} count how many rows were judged
+ * @property {string[]} [texts] that the filter searches for
  */
 
 /**
@@ -43,7 +44,8 @@ export async function applyFilter({ recording }, text, signal, before) {
   for (const row of unread) judged[row] = judge(row);
   for (const { batch } of rows.members) judged[batch] = NO;
   rows.members.forEach(({ batch }, n) => (judged[batch] ||= judged[rows.rows + n]));
-  return { rows: placesOf(judged.subarray(0, rows.rows), YES), meaning, count: rows.rows };
+  const texts = rows.questions.flatMap((one) => one.kind === "text" ? [one.wanted] : []);
+  return { rows: placesOf(judged.subarray(0, rows.rows), YES), meaning, count: rows.rows, texts };
 }
 
 /**

@@ -73,8 +73,12 @@ export function timeAgo(past) {
   return size ? `${Math.floor(past / size)} ${unit} ago` : "just now";
 }
 
-/** The day of a time in the reader's zone, such as 2025-06-15. @param {Date} time */
-export const dayOf = (time) => time.toLocaleDateString("sv");
+/**
+ * A time in the reader's zone: 06-15 14:05 in this year, and 2025-06-15 in another.
+ * @param {Date} time
+ */
+export const dateOf = (time) => time.getFullYear() === new Date().getFullYear()
+  ? time.toLocaleString("sv").slice(5, 16) : time.toLocaleDateString("sv");
 
 /** @param {string} hash @returns {Choice} */
 export function readChoice(hash) {
@@ -159,7 +163,7 @@ export class ListRow {
     const { live, started_at, is_imported } = this.entry;
     if (started_at === "") return;
     const at = new Date(started_at);
-    const ago = (is_imported ? "imported " : "") + (timeAgo(Date.now() - Number(at)) || dayOf(at));
+    const ago = (is_imported ? "imported " : "") + (timeAgo(Date.now() - Number(at)) || dateOf(at));
     const when = live ? "running" : ago;
     if (this.cells.when.textContent !== when) clear(this.cells.when, when);
   }

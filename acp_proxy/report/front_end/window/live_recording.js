@@ -82,16 +82,13 @@ export class LiveRecording {
       const some = JSON.parse(decodeText(data));
       Object.assign(this.facts, some);
       this.hasFacts ||= "summary" in some || "members" in some;
-    } else if (name === "entries") {
-      this.indexes.push(JSON.parse(decodeText(data)));
-    }
+    } else if (name === "entries") this.indexes.push(JSON.parse(decodeText(data)));
     this.showLater();
   }
 
   /** Begins without rows. @param {string} stream the id of the stream of rows */
   begin(stream) {
-    const { recording } = this.app?.state ?? {};
-    if (recording) this.wanted = recording.lastSeq;
+    this.wanted = this.app?.state.recording.lastSeq ?? this.wanted;
     this.stream = stream;
     this.recording = new Recording(serverSource(this.connection, stream), null);
     this.facts = { parties: {}, members: {} };
