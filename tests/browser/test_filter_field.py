@@ -69,6 +69,33 @@ def test_a_filter_is_completed_by_keys(page: Visit, axe: str) -> None:
     page.assert_quiet()
 
 
+def test_a_word_that_may_become_a_key_is_not_applied_yet(page: Visit) -> None:
+    """On a report page, a filter is applied when its last word can no longer become a key.
+
+    Enter, Escape, or to leave the field ends the completion, and applies the word as a text.
+    """
+    keyboard = page.page.keyboard
+    keyboard.press("/")
+    keyboard.type("greet me")
+    wait(page, "state.filter === 'greet me' && state.applied.text === 'greet '")
+    keyboard.type("t")
+    wait(page, "state.filter === 'greet met' && state.applied.text === 'greet '")
+    keyboard.press("Enter")
+    applied(page, "greet met")
+    keyboard.type("hod:")
+    wait(page, "state.filter === 'greet method:' && state.applied.text === 'greet met'")
+    assert page.ask("() => acpReport.state.error") == ""
+    keyboard.press("Tab")
+    applied(page, "greet method:session/update")
+    keyboard.press("Escape")
+    page.page.locator("#filter").fill("te")
+    wait(page, "state.filter === 'te' && state.applied.text === 'greet method:session/update'")
+    page.page.locator("#search").focus()
+    applied(page, "te")
+    page.page.locator("#filter").fill("")
+    applied(page, "")
+
+
 def test_each_term_is_a_chip(page: Visit, axe: str) -> None:
     """Below the filter field of a report page, each term has a chip with a button to remove it.
 

@@ -198,8 +198,8 @@ export function mountDetail(container, state) {
     const kind = span("badge", recording.text("kind", row));
     const [ofKind, ofStream] = ["kind", "stream"].map((one) => columnTerm(recording, row, one));
     clear(heading, termed(number, verbTerm(recording, row)), " ", termed(kind, ofKind));
-    const said = summaryOf(recording, row, facts).flatMap((text, at, { length }) => [" ", termed(
-      span("figure", linkedText(state, text || ""), at < length - 1 && " ·"), !at && ofStream)]);
+    const said = summaryOf(recording, row, facts).flatMap((text, at) => [" ",
+      termed(span("figure", linkedText(state, text || "")), at === 0 && ofStream)]);
     const own = new RegExp(`( "[^"]*")? \\(#${state.seq}\\)`);
     clear(summary, findingLines(state, [row], own), h("p", null, said));
     fault.update();

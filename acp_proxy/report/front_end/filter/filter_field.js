@@ -26,10 +26,7 @@ export class FilterField {
     this.chips = part(".chips");
     this.help = Array.from(root.querySelectorAll(".help .terms tbody tr"), ({ children }) =>
       Array.from(children, (cell) => cell.textContent ?? ""));
-    this.input.addEventListener("input", () => {
-      void state.setFilter(this.input.value);
-      this.offer();
-    });
+    this.input.addEventListener("input", () => this.offer());
     this.input.addEventListener("keydown", (event) => this.onKey(event));
     this.input.addEventListener("blur", () => this.show(NOTHING));
     // The field keeps the focus.
@@ -48,10 +45,16 @@ export class FilterField {
     this.show(isAsked || completion.start < at ? completion : NOTHING);
   }
 
-  /** @param {Completion} completion */
+  /**
+   * Shows offers, and applies the filter: but not yet a key without a value, or a word that may
+   * become a key.
+   * @param {Completion} completion
+   */
   show(completion) {
-    this.completion = completion;
-    const { offers } = completion;
+    const { start, end, offers } = (this.completion = completion);
+    const { input: { value }, state } = this;
+    const words = offers.length > 0 ? [offers[0].text, value.slice(start, end)] : [];
+    void state.setFilter(value, words.some((word) => word.endsWith(":")));
     clear(this.list, offers.map(({ text, words }, at) => h("li",
       { id: `filter-offer-${at}`, role: "option", on: { click: () => this.accept(at) } },
       h("code", null, text), " ", span("note", words))));
@@ -73,7 +76,6 @@ export class FilterField {
   accept(at) {
     const { start, end, offers } = this.completion;
     this.input.setRangeText(offers[at].text, start, end, "end");
-    void this.state.setFilter(this.input.value);
     // A key needs a value.
     if (offers[at].text.endsWith(":")) this.offer();
     else this.show(NOTHING);
@@ -87,7 +89,7 @@ export class FilterField {
     if (step && length === 0) this.offer(true);
     else if (step) this.choose((Math.max(this.chosen, step > 0 ? -1 : 0) + step + length) % length);
     else if (taken && length > 0) this.accept(Math.max(this.chosen, 0));
-    else if (event.key === "Escape" && length > 0) this.show(NOTHING);
+    else if (/^(Enter|Escape)$/.test(event.key) && length > 0) this.show(NOTHING);
     else return;
     event.preventDefault();
   }

@@ -246,7 +246,7 @@ export class OverviewStrip {
       const code = this.recording.code(stream);
       const rows = filtered.filter((row) => streams.at(row) === code);
       return this.path(name, rows, (count) =>
-        `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
+        `${MIDDLE}v${half * (0.4 + 0.6 * Math.sqrt(count / most))}`);
     };
     clear(this.bars, bars("client", "to-agent", -15), bars("agent", "to-client", 15));
   }

@@ -43,6 +43,8 @@ export class State {
      * @type {Filtered & {text: string}}
      */
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
+    /** The last complete filter. */
+    this.asked = "";
     /** Rows that have changed since the filter was last applied. @type {number[]} */
     this.changed = [];
     /** At the last change "grew": the first row that was new or had changed. */
@@ -107,13 +109,15 @@ export class State {
   /**
    * Shows the rows that match a filter. If the filter has a mistake, only sets `error`.
    * @param {string} text
+   * @param {boolean} [isOpen] whether the text is not complete, so that the filter before it stays
    */
-  setFilter = async (text) => {
-    if (text === this.filter) return;
+  setFilter = async (text, isOpen = false) => {
+    const asked = isOpen ? this.asked : text;
+    if (text === this.filter && asked === this.asked) return;
     this.filtering.abort();
     this.filtering = new AbortController();
-    this.filter = text;
-    await this.applyFilter(text, "shown");
+    [this.filter, this.asked] = [text, asked];
+    await this.applyFilter(asked, "shown");
   };
 
   /**
