@@ -524,8 +524,13 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
-    """The manual page about imports has a section for each format of `import --from`."""
-    assert f"\n`--from {name}`" in page("imports.md")
+    """The manual page about imports has a section for each format of `import --from`.
+
+    The top of the page links to the section.
+    """
+    text = page("imports.md")
+    assert f"\n`--from {name}`" in text
+    assert f"](#{name})" in text
 
 
 # The database

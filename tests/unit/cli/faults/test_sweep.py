@@ -86,7 +86,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
     """If a client runs longer than `--timeout`, `faults sweep` kills it and its child processes."""
     plan("hangs", 'kind = "drop"')
-    options = ["--plans", "plans", "--timeout", "2", "--json"]
+    options = ["--plans", "plans", "--timeout", "5", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
     last = json.loads(result.stdout.splitlines()[-1])
     assert (last["outcome"], last["exit_code"], result.exit_code) == ("hung", None, 1)
