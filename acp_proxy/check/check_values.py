@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from attrs import define, field, frozen
 
@@ -30,8 +30,8 @@ class Rule:
     """One rule of the protocol."""
 
     id: str
-    by: str
-    """Who has to follow the rule: client, agent or either."""
+    by: Literal["client", "agent", "either"]
+    """Who has to follow the rule; either if nobody, or somebody else, may be to blame."""
     severity: Severity
     """The highest severity of the rule's findings."""
     dialects: tuple[str, ...]
