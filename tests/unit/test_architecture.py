@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.cli.inspect import INSPECT
 from tests.support import architecture
 from tests.support.architecture import Source
 
@@ -298,6 +299,12 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
         "acp_proxy.low.a:1 uses OldStage",
         "acp_proxy.low.stage:0 uses stage",
     ]
+
+
+def test_each_command_has_tests() -> None:
+    """The tests of a command are in a file with the command's name."""
+    files = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [name for name in INSPECT if f"test_{name}.py" not in files] == []
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from acp_proxy.explain.audit.audit_values import (
 from acp_proxy.explain.describe.token_texts import Tokens
 from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.log.frame_json import FRAME_MEMBERS, event_json
+from acp_proxy.explain.masked_secrets import MaskedValue
 from acp_proxy.explain.show.summary_values import (
     BegunCall,
     Capabilities,
@@ -370,6 +371,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
 
 SECTIONS: dict[type[Any], str] = {
     Recording: "Recording",
+    MaskedValue: "secrets",
     ListedClient: "setup",
     ListedAgent: "Configured agent",
     Examination: "doctor",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from attrs import asdict
 
 from acp_proxy.base.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.base.forms import converter
 from acp_proxy.base.limits import EXAMPLES
 from acp_proxy.base.wording import counted
 from acp_proxy.cli.group import Refusal, cli_command
@@ -65,7 +65,7 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
     count = len({value.marker for value in values if value.in_file})
     if as_json:
         for value in values:
-            say_json({"path": str(path), **asdict(value)})
+            say_json({"path": str(path), **converter.unstructure(value)})
     elif not check:
         if with_name:
             say(str(path), bold=True)
