@@ -31,7 +31,7 @@ class Rule:
 
     id: str
     by: Literal["client", "agent", "either"]
-    """Who has to follow the rule; either if nobody, or somebody else, may be to blame."""
+    """Who has to follow the rule. A finding may also blame nobody; then the value is ``either``."""
     severity: Severity
     """The highest severity of the rule's findings."""
     dialects: tuple[str, ...]

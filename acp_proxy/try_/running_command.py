@@ -112,10 +112,10 @@ class RunningCommand:
         return {**shown, "exitStatus": self.exit_status()} if self.ended.is_set() else shown
 
     def exit_status(self) -> dict[str, Any]:
-        """Returns the members ``exitCode`` and ``signal`` of an exit status.
+        """Returns the exit status of the command: its ``exitCode`` and its ``signal``.
 
-        At most one of them is not None: the exit code, or the name of the signal that ended the
-        command. While the command is running, both are None.
+        The exit code is None if a signal ended the command, and otherwise the name of the signal
+        is None. While the command is running, both are None.
         """
         code = self._process.returncode
         if code is None or code >= 0:

@@ -227,7 +227,7 @@ def test_an_opened_entry_shows_what_was_sent_and_answered(
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A report page highlights the words that its reader searches for, or filters by."""
+    """A report page highlights the words of the search, or without a search those of the filter."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")

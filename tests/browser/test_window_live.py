@@ -163,7 +163,10 @@ def heap_size(page: Page) -> int:
 
 
 def written(path: Path) -> Iterator[LogWriter]:
-    """Writes a conversation that begins now in three steps, and yields the writer after each."""
+    """Writes a conversation in three steps, and yields the writer after each step.
+
+    The conversation begins now, so that its waits are short.
+    """
     with LogWriter(path, began_ns=time.monotonic_ns()) as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))

@@ -302,7 +302,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_each_command_has_tests() -> None:
-    """The tests of a command are in a file with the command's name."""
+    """Each command has a file of tests with its name."""
     files = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert [name for name in INSPECT if f"test_{name}.py" not in files] == []
 

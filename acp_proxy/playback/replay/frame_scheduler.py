@@ -3,7 +3,7 @@
 A frame goes out when three conditions hold:
 
 - The frame is next on its track, which keeps the recorded order of a lane.
-- The requests that the frame answers have come, and earlier messages of the client on its track.
+- The requests that the frame answers and the client's earlier messages on the track have come.
 - The handshake is over.
 
 Of several frames, the frame with the lowest recorded number goes first. Recorded times only delay
