@@ -55,7 +55,7 @@ _SPARE_PAGES = 8_192
 _PACKAGES = {
     "jq": "jq",
     "node": "nodejs npm",
-    "chromium": "chromium",
+    "chromium": "chromium-headless-shell",
     "bash": "bash",
     "make": "make",
     "prlimit": "util-linux",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tests.browser.watching import Visit
     from tests.support.live_window import LiveWindow
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The programs that may open pages. The first has no user interface and needs the least time."""
 FLAGS = (
     "--no-sandbox",  # which root cannot have
     "--disable-gpu",
@@ -36,7 +37,7 @@ FLAGS = (
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Starts the headless Chromium of the system.
+    """Starts the Chromium of the system without a window.
 
     Chromium ends before the tests of other directories run. While Playwright runs, this thread has
     an event loop of asyncio, and no other event loop can start.
