@@ -71,7 +71,7 @@ export class Column {
   /** @type {Page[]} */
   pages = [];
   length = 0;
-  /** The pages that have changed since `pack`, by their numbers. @type {Set<number>} */
+  /** The numbers of the pages that have changed and are not packed. @type {Set<number>} */
   loose = new Set();
 
   /** @param {number} empty the value of a row without another value: NaN, or the code 0 */
@@ -126,14 +126,14 @@ export class Column {
     return plain;
   }
 
-  /** Stores what was written in as little memory as possible. */
+  /** Stores full pages in as little memory as possible; the last page can grow until it is full. */
   pack() {
     for (const number of this.loose) {
-      const first = number * PAGE_ROWS;
+      if (number >= this.length >> PAGE_BITS) continue;
       const values = /** @type {Float64Array} */ (this.pages[number].values);
-      this.pages[number] = packed(values, first, Math.min(PAGE_ROWS, this.length - first));
+      this.pages[number] = packed(values, number * PAGE_ROWS);
+      this.loose.delete(number);
     }
-    this.loose.clear();
   }
 
   /** The first row that has a value, or -1. @param {number} value @param {number} [from] */
@@ -156,16 +156,16 @@ export class Column {
 
 /**
  * The page of some values.
- * @param {Float64Array} values @param {number} first their first row @param {number} rows how many
+ * @param {Float64Array} values of a full page @param {number} first their first row
  * @returns {Page}
  */
-function packed(values, first, rows) {
+function packed(values, first) {
   for (const step of [0, 1]) {
     const codes = new Uint8Array(PAGE_ROWS);
     /** The code of each value. @type {Map<number, number>} */
     const known = new Map();
     let place = 0;
-    for (; place < rows && known.size <= MOST_CODES; place++) {
+    for (; place < PAGE_ROWS && known.size <= MOST_CODES; place++) {
       const shift = step * (first + place);
       const value = values[place] - shift;
       // Differences of large numbers are not exact.
@@ -173,7 +173,7 @@ function packed(values, first, rows) {
       codes[place] = known.get(value) ?? known.size;
       known.set(value, codes[place]);
     }
-    if (place < rows || known.size > MOST_CODES) continue;
+    if (place < PAGE_ROWS || known.size > MOST_CODES) continue;
     const one = known.size === 1 ? ALL_ZERO : codes;
     return { codes: one, values: Float64Array.from(known.keys()), step };
   }
