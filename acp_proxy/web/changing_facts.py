@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 
 
 class Stopped(AcpProxyError):
-    """The page that needs the facts was closed."""
+    """The page no longer needs what is read."""
 
 
 class RecordingFacts(NamedTuple):
@@ -47,15 +47,15 @@ class ChangingFacts:
     Args:
         path: the recording.
         unredacted: whether secrets are shown.
-        is_stopped: returns whether the page was closed.
+        must_stop: returns whether to stop reading; called for each row.
 
     Raises:
         UnreadableRecording: the recording cannot be read.
     """
 
-    def __init__(self, path: Path, *, unredacted: bool, is_stopped: Callable[[], bool]) -> None:
+    def __init__(self, path: Path, *, unredacted: bool, must_stop: Callable[[], bool]) -> None:
         self._reader = RecordingReader(path, unredacted=unredacted)
-        self._is_stopped = is_stopped
+        self._must_stop = must_stop
         self._blocks: dict[str, bytes] = {}
         """The blocks of entries and images, by their names."""
 
@@ -63,7 +63,7 @@ class ChangingFacts:
         """Reads the facts about all rows that the recording has now.
 
         Raises:
-            Stopped: the page was closed.
+            Stopped: the reading was stopped.
             UnreadableRecording: the recording cannot be read.
         """
         reader = self._reader
@@ -112,6 +112,6 @@ class ChangingFacts:
 
     def _watch(self, items: Iterator[Any]) -> Iterator[Any]:
         for item in items:
-            if self._is_stopped():
-                raise Stopped("the page was closed")
+            if self._must_stop():
+                raise Stopped("the facts are not needed any more")
             yield item

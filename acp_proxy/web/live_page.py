@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
@@ -72,6 +73,8 @@ class LivePage:
         """Held while the rows are read."""
         self._use_of_rows, self._use_of_facts = Lock(), Lock()
         """Held by a thread while it reads rows or facts, even if the page has been closed."""
+        self._making_block = Lock()
+        """Held while new rows are made into a block. Meanwhile, the facts wait."""
         self._grown, self._woken = trio.Event(), trio.Event()
         """`_grown` is set when there are rows that the facts do not include; `_woken` is set when
         there are new facts."""
@@ -146,6 +149,7 @@ class LivePage:
                     await self._begin(is_first=earlier is None)
                 earlier = rows
                 await self._follow(state)
+                self._outdated.set()
             except AcpProxyError as e:
                 if state_of(self._path):
                     return str(e)
@@ -252,7 +256,7 @@ class LivePage:
     async def _send_rows(self) -> bool:
         """Sends all rows that were not sent yet; returns whether there were any."""
         known = self._rows.last
-        while (block := await self._read(self._rows.next_block)) is not None:
+        while (block := await self._read(self._next_block)) is not None:
             await self._record("index", block)
             await self._send_meta({})
             await self._send_news()
@@ -260,6 +264,10 @@ class LivePage:
             self._grown.set()
         self._is_fast = 0 < known < self._rows.last - _FAST
         return bool(self._rows.last > known)
+
+    def _next_block(self) -> Any:
+        with self._making_block:
+            return self._rows.next_block()
 
     async def _send_news(self) -> None:
         """Sends the new facts, if there are any and the page has all rows that they are about."""
@@ -291,7 +299,8 @@ class LivePage:
             began = trio.current_time()
             earlier = self._facts if outdated is self._outdated else None
             outdated = self._outdated
-            with suppress(UnreadableRecording):  # the reader of the rows reports it
+            # The reader of the rows reports it if the recording is unreadable.
+            with suppress(Stopped, UnreadableRecording):
                 facts, news = await _in_thread(self._read_facts, earlier)
                 if not outdated.is_set():
                     self._facts, self._news = facts, news
@@ -314,14 +323,20 @@ class LivePage:
             if facts is None:
                 if self._opened is not None:
                     self._opened.close()
+                must_stop = partial(self._must_stop, self._outdated)
                 facts = self._opened = ChangingFacts(
-                    self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
+                    self._path, unredacted=self._unredacted, must_stop=must_stop
                 )
             try:
                 return facts, facts.read()
             finally:
                 if self._is_closed:
                     facts.close()
+
+    def _must_stop(self, outdated: trio.Event) -> bool:
+        """Whether facts are no longer wanted. First waits until no block of rows is made."""
+        with self._making_block:
+            return self._is_closed or outdated.is_set()
 
     async def _record(self, name: str, data: bytes = b"", **members: Any) -> None:
         """Sends one record: a line of JSON, and then bytes."""

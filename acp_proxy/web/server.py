@@ -4,7 +4,6 @@ Recordings are only read. A search, a comparison and a saved copy are the output
 other processes, so that a long search does not delay other requests.
 """
 
-import json
 import os
 import re
 import signal
@@ -27,7 +26,7 @@ from hypercorn.utils import wrap_app
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -39,7 +38,6 @@ from acp_proxy.web.recordings_feed import RecordingsFeed, name_of, named
 from acp_proxy.web.streaming import BYTES, HEADERS, BrokenOff, CommandOutput
 
 _BLOCK = re.compile(r"[cpeg](?:0|[1-9][0-9]{0,8})")
-_JSON = "application/json"
 _MOST_STREAMS = 64
 """The largest number of requests for data that are answered at the same time."""
 _END_S = 0.3
@@ -107,7 +105,7 @@ class WindowApp:
         proof = self.guard.prove(request.query_params.get("challenge", ""))
         if proof is None:
             raise HTTPException(400, "expected challenge=HEX")
-        return Response(json.dumps({"proof": proof}), headers=HEADERS, media_type=_JSON)
+        return JSONResponse({"proof": proof}, headers=HEADERS)
 
     async def recordings(self, _request: Request) -> Any:
         """Answers with the list of recordings, and then with each change of the list."""

@@ -22,7 +22,7 @@ def test_only_changed_entries_are_sent_again(tmp_path: Path) -> None:
         for number in range(300):
             kind = ("agent_message_chunk", "agent_thought_chunk")[number % 2]
             recorder.to_client(update("s", kind, content=text(str(number))))
-        facts = ChangingFacts(tmp_path / "x.db", unredacted=False, is_stopped=lambda: False)
+        facts = ChangingFacts(tmp_path / "x.db", unredacted=False, must_stop=lambda: False)
         first = facts.read()
         index = json.loads(zlib.decompress(first.entries))
         assert (index["first"], first.last) == (0, 303)
@@ -42,6 +42,6 @@ def test_only_changed_entries_are_sent_again(tmp_path: Path) -> None:
 def test_a_closed_page_stops_the_reading(tmp_path: Path) -> None:
     """If a page of `web` is closed, `web` soon stops reading the recording of this page."""
     path = record_conversation(tmp_path / "x.db")
-    facts = ChangingFacts(path, unredacted=False, is_stopped=lambda: True)
+    facts = ChangingFacts(path, unredacted=False, must_stop=lambda: True)
     with pytest.raises(Stopped):
         facts.read()

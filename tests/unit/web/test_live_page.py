@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from acp_proxy.report.data_blocks import PAYLOAD_BYTES, report_blocks
 from acp_proxy.report.report_model import ReportOptions
 from acp_proxy.store.files.directory import delete
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.web.changing_facts import ChangingFacts, RecordingFacts, Stopped
 from tests.support.hanging_chat import hanging_chat
 from tests.support.images import png
 from tests.support.imported_recordings import text_form
@@ -172,6 +174,39 @@ async def test_a_killed_recorder_leaves_the_rows(window: Window, tmp_path: Path)
         live = await tab.decoded()
     assert [row["seq"] for row in live.rows] == [1, 2, 3, 4]
     assert not tab.gone
+
+
+async def test_the_end_of_a_recording_breaks_off_the_reading_of_facts(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a recorder ends while `web` reads the facts, `web` breaks this reading off.
+
+    The page then gets the facts about the whole recording.
+    """
+    broken_off: list[bool] = []
+
+    class SlowFacts(ChangingFacts):
+        def read(self) -> RecordingFacts:
+            while self._reader.live and not self._must_stop():
+                time.sleep(0.001)
+            try:
+                return super().read()
+            except Stopped:
+                broken_off.append(True)
+                raise
+
+    monkeypatch.setattr("acp_proxy.web.live_page.ChangingFacts", SlowFacts)
+    path = tmp_path / "x.db"
+    recorder = LogWriter(path)
+    handshake(recorder)
+    async with window.page(path.name) as tab:
+        await tab.until(partial(_has_rows, 3))
+        recorder.finish()
+        recorder.abandon()
+        await tab.until(lambda tab: tab.is_over)
+        live = await tab.decoded()
+    assert broken_off
+    assert_equal(live, reported(path))
 
 
 async def test_facts_about_a_silent_agent_are_renewed(
