@@ -99,7 +99,8 @@ class _Trimmer:
 
     def _decide(self, head: StoredFrame, session: str | None) -> bool:
         from_client = head.stream == Stream.TO_AGENT
-        if head.method in HANDSHAKE or self._begins_handshake(head):
+        of_batch = [exchange.method for exchange in self._begun_in.get(head.seq, ())]
+        if not {head.method, *of_batch}.isdisjoint(HANDSHAKE):
             return True
         if head.turn is not None:
             return head.turn in self._chosen
@@ -111,10 +112,6 @@ class _Trimmer:
         if from_client:
             return head.seq <= self._ends[session]
         return self._client_kept.get(session, False)
-
-    def _begins_handshake(self, head: StoredFrame) -> bool:
-        """Whether a frame is a batch with a part of the handshake."""
-        return any(e.method in HANDSHAKE for e in self._begun_in.get(head.seq, ()))
 
     def _is_within(self, seq: int) -> bool:
         return any(turn.prompt_seq <= seq <= (turn.end_seq or LAST_NUMBER) for turn in self.turns)

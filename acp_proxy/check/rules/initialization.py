@@ -70,7 +70,7 @@ def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches
     is_proxy = any(request.method in INITIALIZE[1:] for request in conversation.initialize)
     if message.sender != AGENT or (is_proxy and message.method in SUCCESSOR):
         return
-    if not conversation.agent.is_known and not conversation.answered[_TO_AGENT]:
+    if not conversation.agent.is_known and not conversation.answered[Direction.TO_AGENT]:
         yield Breach(f"{message.method} was sent before initialize was answered")
 
 
@@ -273,9 +273,6 @@ def login_is_enough(message: CheckedMessage, conversation: Conversation) -> Brea
     code = -32001 if conversation.dialect == DRAFT else _AUTH_REQUIRED
     if message.is_error and conversation.is_logged_in and message.parsed.error_code == code:
         yield Breach("session/new is refused since a login is needed, but one has succeeded")
-
-
-_TO_AGENT = Direction.TO_AGENT
 
 
 def _is_readable(message: CheckedMessage) -> bool:

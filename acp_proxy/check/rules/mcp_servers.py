@@ -11,7 +11,6 @@ from acp_proxy.protocol.dialects import OPENING, V2
 from acp_proxy.protocol.json_text import member
 
 _TYPES = ("http", "sse", "acp", "stdio")
-_PAIRS = ("env", "headers")
 
 
 @rule("mcp.sse-deprecated", requests=OPENING, alone=True)
@@ -49,7 +48,7 @@ def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> 
 def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds variables and headers that are written as an object, not as a list of pairs."""
     for at, server in servers_of(message):
-        for name in _PAIRS:
+        for name in ("env", "headers"):
             if isinstance(server.get(name), dict):
                 text = f'"{name}" of the MCP server {_name(server)} is an object'
                 yield Breach(f"{text}, not a list of pairs", place=_place(at, name))

@@ -19,7 +19,6 @@ from acp_proxy.protocol.dialects import OPENING, PROMPT, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.updates import TURN_OUTPUT
 
-_CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Three numbers of characters: how much text of a turn is kept, the shortest text that is reported
 as repeated, and the longest line that counts as short."""
@@ -51,7 +50,7 @@ def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | 
     return turn_text
 
 
-@rule("update.text-twice", updates=(_CHUNK,))
+@rule("update.text-twice", updates=("agent_message_chunk",))
 def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a chunk that repeats the text of several chunks directly before it.
 

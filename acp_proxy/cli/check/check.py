@@ -39,7 +39,6 @@ from acp_proxy.cli.screens.output import progress, say, say_json, warn, with_ver
 from acp_proxy.cli.screens.pager import pages
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 
-_DIALECTS = (V1, V2, DRAFT)
 _OF_REPORTS = (
     "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
@@ -50,7 +49,7 @@ _OF_REPORTS = (
 @click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
 @click.option(
     "--dialect",
-    type=click.Choice(_DIALECTS),
+    type=click.Choice((V1, V2, DRAFT)),
     help="The dialect whose rules apply, instead of the detected one.",
 )
 @click.option(

@@ -98,7 +98,7 @@ class DiffScreen(DiffReporter):
             self._title(piece("ending", bold=True))
             for place in diff.ending:
                 self._page.print(*_ending(place))
-        notable = [latency for latency in diff.latency if _longest(latency) >= _NOTABLE_NS]
+        notable = [x for x in diff.latency if max(x.a_max_ns or 0, x.b_max_ns or 0) >= _NOTABLE_NS]
         if notable:
             self._title(piece("answers", bold=True))
             self._page.lines(table(_latencies(notable, diff.steps_ns), self._page.screen))
@@ -192,10 +192,6 @@ def _signal(number: int | None) -> object:
         return None if number is None else signal.Signals(number).name
     except ValueError:
         return number
-
-
-def _longest(latency: MethodLatency) -> int:
-    return max(latency.a_max_ns or 0, latency.b_max_ns or 0)
 
 
 def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> list[Column]:

@@ -14,7 +14,6 @@ AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
 """Decisions about a permission request that are not in `protocol.permissions`."""
 _LASTING = ("session", "workspace", "always")
 """The scopes of permissions in the 1.0 draft that cover more than one action."""
-_EVERY_SESSION = ("workspace", "always")
 _ASKED = 200
 """The largest number of actions with a permission request that are remembered for a turn."""
 
@@ -85,7 +84,7 @@ class PermissionLog:
             permission.name = _name(options, answer.option_id)
             permission.lasting = permission.option == "allow_always"
         if permission.decision == GRANTED and permission.lasting:
-            session = None if scope in _EVERY_SESSION else exchange.session
+            session = None if scope in ("workspace", "always") else exchange.session
             self._grants.setdefault((session, action.kind), []).append(_grant(permission))
 
     def asked_in(self, session: str | None, turn: int | None) -> list[Action]:
