@@ -122,7 +122,9 @@ def names() -> list[str]:
 
 def no_such_rule(name: str) -> NoSuchRule:
     """Returns the error for a name that belongs to no rule or group."""
-    return NoSuchRule(f"no rule is named {name!r}{did_you_mean(name, [*names(), *left_out()])}")
+    groups = ", ".join(dict.fromkeys(rule.group for rule in rules().values()))
+    hint = did_you_mean(name, [*names(), *left_out()]) or f"; expected a rule, or a group: {groups}"
+    return NoSuchRule(f"no rule is named {name!r}{hint}")
 
 
 @cache

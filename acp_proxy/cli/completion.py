@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 _SUFFIXES = (".db", ".jsonl")
-_WORDS = ("not", "or", "and")
 _PATHS = ("params.", "result.", "error.")
 _READY = Path(__file__).parents[1] / "faults" / "ready"
 
@@ -94,7 +93,7 @@ def _filters(incomplete: str) -> list[str]:
     before, word = incomplete[:place], incomplete[place:]
     key, colon, _ = word.partition(":")
     if not colon:
-        offered = [*(f"{key}:" for key in TERMS), *_PATHS, *_WORDS]
+        offered = [*(f"{key}:" for key in TERMS), *_PATHS, "not", "or", "and"]
     else:
         offered = [f"{key}:{value}" for value in TERMS[key].values] if key in TERMS else []
     return [before + text for text in offered if text.startswith(word)]

@@ -22,7 +22,6 @@ WINDOW = 1 << 20
 OVERLAP = 16 << 10
 """The number of bytes that two neighbouring parts of a string have in common."""
 
-_ITEM = "*"
 _LONGEST_ESCAPE = 6
 _SCALARS = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -245,7 +244,7 @@ class StringWalk:
             buffered, base = buffered[kept:], base + kept
 
     def _path(self) -> _Path:
-        return tuple([(each.key or "") if each.is_object else _ITEM for each in self._open])
+        return tuple([(each.key or "") if each.is_object else "*" for each in self._open])
 
     def _owner(self) -> int:
         return self._open[-1].number if self._open else 0

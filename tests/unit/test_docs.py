@@ -660,6 +660,15 @@ def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
     assert len(lines) <= 20
 
 
+@each_case("path", ROOMS, ids=lambda path: path.parent.name)
+def test_the_readme_of_a_room_names_its_folders(path: Path) -> None:
+    """The README of a folder names each folder in it, unless that has the name of a room."""
+    rooms = {f"{room.parent.name}_" for room in ROOMS} | {room.parent.name for room in ROOMS}
+    of_cli = rooms if path.parent.name == "cli" else set()
+    inner = {file.parent.name for file in path.parent.glob("*/__init__.py")} - of_cli
+    assert inner <= {*re.findall(r"(\w+)/", path.read_text(encoding="utf-8"))}
+
+
 def test_every_large_room_has_a_readme() -> None:
     """Each folder of the package with more than five modules has a README."""
     rooms = [path for path in (ROOT / "acp_proxy").iterdir() if path.is_dir()]

@@ -96,7 +96,7 @@ def test_what_is_ignored_is_not_chosen() -> None:
     [
         ("rpc.unansered", "no rule is named 'rpc.unansered'; did you mean rpc.unanswered?"),
         ("sesion", "no rule is named 'sesion'; did you mean session?"),
-        ("", "no rule is named ''"),
+        ("", "no rule is named ''; expected a rule, or a group: frame, rpc, "),
         (
             "secret.leaked",
             "rule secret.leaked is not checked: no specification forbids showing secrets",
