@@ -91,13 +91,13 @@ class Line:
 
 
 def first_of_each(every: list[tuple[Path, Line]]) -> list[tuple[Path, Line]]:
-    """Returns each agent's first message of each kind, and each recording's last message."""
+    """Returns each agent's first message of each kind, and its last message."""
     kept: dict[Any, tuple[Path, Line]] = {}
     for path, line in every:
         agent = path.stem.rpartition("-")[0]
         of_kind = agent, line.lane[1], line.update, line.members
         kept.setdefault(of_kind, (path, line))
-        kept[path] = path, line
+        kept[agent] = path, line
     return list({(path, line.seq): (path, line) for path, line in kept.values()}.values())
 
 
