@@ -149,7 +149,7 @@ class LivePage:
                     await self._begin(is_first=earlier is None)
                 earlier = rows
                 await self._follow(state)
-                self._outdated.set()
+                self._outdated.set()  # facts that are being read now would soon be read again
             except AcpProxyError as e:
                 if state_of(self._path):
                     return str(e)
