@@ -120,9 +120,9 @@ export class LiveRecording {
     } else if (recording.rows > recording.meta.rows) recording.extend(facts);
     else if (!isShown) return;
     this.hasFacts = false;
-    // Showing new rows takes at most a fifth of the time.
+    // Showing new rows takes at most a quarter of the time.
     const took = isShown ? performance.now() - began : 0;
-    this.shownAgain = performance.now() + Math.min(Math.max(100, 5 * took), 1000);
+    this.shownAgain = performance.now() + Math.min(Math.max(100, 3 * took), 1000);
     if (!isShown) void this.mount(recording);
     const { state, fit } = /** @type {App} */ (this.app);
     // Once the facts are known, the row is chosen that is chosen in a report.
