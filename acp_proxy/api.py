@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 # Modules that only some methods need are imported there, so that a script starts quickly.
 
-_NS = 1e9
-
 
 class OpenRecording:
     """A recording that is open for reading; a context manager.
@@ -295,4 +293,4 @@ def _directory() -> Path:
 
 
 def _seconds(ns: int | None) -> float | None:
-    return None if ns is None else ns / _NS
+    return None if ns is None else ns / 1e9

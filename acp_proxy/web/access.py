@@ -27,7 +27,6 @@ LOOPBACK = "127.0.0.1"
 _TOKEN_BYTES = 32
 _LASTS_S = 30 * 86_400
 """How long a token can be used, in seconds."""
-_PRIVATE = 0o600
 _LONGEST_CHALLENGE = 128
 _SAME_SITE = ("same-origin", "none")
 """The values of ``Sec-Fetch-Site`` for requests of the page itself, or of a person."""
@@ -155,7 +154,7 @@ class AddressFile:
         new = path.with_name(f"{path.name}.{os.getpid()}")
         with suppress(FileNotFoundError):
             new.unlink()
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w") as file:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
         new.replace(path)
 

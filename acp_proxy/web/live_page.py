@@ -296,6 +296,8 @@ class LivePage:
             with trio.move_on_after(max(_OLD_S, _OLD_SHARE * took) if is_live else math.inf):
                 await self._grown.wait()
             self._grown = trio.Event()
+            if self._outdated.is_set():  # rows are read again first
+                continue
             began = trio.current_time()
             earlier = self._facts if outdated is self._outdated else None
             outdated = self._outdated
@@ -334,7 +336,7 @@ class LivePage:
                     facts.close()
 
     def _must_stop(self, outdated: trio.Event) -> bool:
-        """Whether facts are no longer wanted. First waits until no block of rows is made."""
+        """Whether to stop reading facts. While a block of rows is being made, waits for its end."""
         with self._making_block:
             return self._is_closed or outdated.is_set()
 
