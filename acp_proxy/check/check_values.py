@@ -31,7 +31,7 @@ class Rule:
 
     id: str
     by: Literal["client", "agent", "either"]
-    """Who has to follow the rule. A finding may also blame nobody; then the value is ``either``."""
+    """The side that has to follow the rule; ``either`` also if a finding may blame nobody."""
     severity: Severity
     """The highest severity of the rule's findings."""
     dialects: tuple[str, ...]

@@ -26,7 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 
 
 class Stopped(AcpProxyError):
-    """The page no longer needs what is read."""
+    """The page no longer needs the data that is being read."""
 
 
 class RecordingFacts(NamedTuple):

@@ -165,7 +165,7 @@ def heap_size(page: Page) -> int:
 def written(path: Path) -> Iterator[LogWriter]:
     """Writes a conversation in three steps, and yields the writer after each step.
 
-    The conversation begins now, so that its waits are short.
+    The conversation starts at the present time, so that its waits are short.
     """
     with LogWriter(path, began_ns=time.monotonic_ns()) as recorder:
         handshake(recorder)

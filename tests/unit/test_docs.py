@@ -662,7 +662,10 @@ def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
 
 @each_case("path", ROOMS, ids=lambda path: path.parent.name)
 def test_the_readme_of_a_room_names_its_folders(path: Path) -> None:
-    """The README of a folder names each folder in it, unless that has the name of a room."""
+    """The README of a folder of the package names each subfolder.
+
+    In `cli`, subfolders that have the name of another folder of the package need not be named.
+    """
     rooms = {f"{room.parent.name}_" for room in ROOMS} | {room.parent.name for room in ROOMS}
     of_cli = rooms if path.parent.name == "cli" else set()
     inner = {file.parent.name for file in path.parent.glob("*/__init__.py")} - of_cli
