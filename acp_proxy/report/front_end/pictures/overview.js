@@ -77,20 +77,20 @@ export class OverviewStrip {
     this.timer = 0;
     this.spans = openSpans(recording);
     const [times, debts] = [this.times.toArray(), debtsOf(recording, this.spans)];
-    const isEvent = (/** @type {number} */ row) => recording.text("stream", row) === "event";
+    const [streams, event] = [recording.codes("stream"), recording.code("event") || -1];
+    const isEvent = (/** @type {number} */ row) => streams.at(row) === event;
     // The start and the end of a program are no part of the conversation.
     const has = (/** @type {number} */ row) =>
       recording.pauses.has(row) || isEvent(row) || isEvent(row - 1);
     // A pause that lasts until now has no row at its end.
     const open = recording.pauses.get(recording.rows);
     this.end = (open ? times[recording.rowOf(open.before)] + open.ns : times.at(-1)) || 0;
-    const [ends, owed] = open ? [[this.end], [open.debt]] : [[], []];
-    this.axis = timeAxis(Float64Array.from([...times, ...ends]),
-      Uint8Array.from([...debts, ...owed]), { has });
+    this.axis = !open ? timeAxis(times, debts, { has }) : timeAxis(
+      Float64Array.from([...times, this.end]), Uint8Array.from([...debts, open.debt]), { has });
     clear(this.said, this.words());
     this.fit();
     // If drawing takes long, the strip is drawn less often; but the first facts are drawn soon.
-    this.pause = recording.meta.partial ? 50 : Math.max(200, 20 * (performance.now() - began));
+    this.pause = recording.meta.partial ? 50 : Math.max(200, 40 * (performance.now() - began));
   }
 
   /** Draws the strip in its present width. The bars are drawn a moment later. */

@@ -83,8 +83,8 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   // Without other times, nothing could have the room of wide pauses.
   if (plain && active < 1) return plain;
   const axis = { times: breaks, places, gaps };
-  const wide = Array.from(times.keys()).filter((row) => row > 0 && !debts[row]
-    && placeOf(axis, times[row]) - placeOf(axis, times[row - 1]) > 0.1
+  const at = times.map((time) => placeOf(axis, time));
+  const wide = Array.from(at.keys()).filter((row) => at[row] - at[row - 1] > 0.1 && !debts[row]
     && !found.some((gap) => gap.row === row));
   const has = (/** @type {number} */ row) => marked.has(row) || wide.includes(row);
   return wide.length ? timeAxis(times, debts, { has }, plain ?? axis) : axis;

@@ -348,9 +348,8 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
   const prompt = recording.code("prompt") || -1;
   const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>
     recording.pauses.has(row) && recording.pauses.get(row)?.before === seqs.at(before);
-  // A row belongs to the run of the row before it.
-  const near = shown[lowerBound(shown, from) - 1] ?? 0;
-  const start = Math.min(from, runs.at(near) < near ? runs.at(near) : near);
+  // The items of a row depend only on this row, the row before it, and the row after it.
+  const start = shown[lowerBound(shown, from) - 1] ?? 0;
   const kept = old.subarray(0, lowerBound(old, start * ITEM_KINDS));
   /** @type {number[]} */
   const items = [];
@@ -388,15 +387,16 @@ export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + R
 export function runExtent(recording, shown, first) {
   const [runs, sizes, times, delays] = recording.columns("run", "size", "t_ns", "delay_ns");
   const extent = { last: first, count: 0, size: 0, delay: 0, arrived: 0 };
-  const place = lowerBound(shown, first);
-  for (let at = place; at === place || runs.at(shown[at]) === runs.at(first); at++) {
+  const [run, place] = [runs.at(first), lowerBound(shown, first)];
+  for (let at = place; at === place || runs.at(shown[at]) === run; at++) {
     const late = delays.at(shown[at]) || 0;
     extent.last = shown[at];
     extent.count += 1;
     extent.size += sizes.at(extent.last);
     extent.delay = Math.max(extent.delay, late);
-    extent.arrived = Math.max(extent.arrived, times.at(extent.last) + late);
+    if (late > 0) extent.arrived = Math.max(extent.arrived, times.at(extent.last) + late);
   }
+  extent.arrived = Math.max(extent.arrived, times.at(extent.last));
   return extent;
 }
 
