@@ -66,7 +66,6 @@ def _json_escape(match: re.Match[str]) -> str:
 
 _DAY = 86400
 _S = 10**9
-_UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "µs"))
 _ALIKE = 0.6
 """The least similarity, from 0 to 1, between the user's word and a known word that is suggested."""
 
@@ -159,7 +158,7 @@ def duration(ns: int | None, step_ns: int = 0) -> str:
 
 def step(ns: int) -> str:
     """Writes a resolution, given in nanoseconds, as a whole number of the largest possible unit."""
-    for unit, name in _UNITS:
+    for unit, name in ((_S, "s"), (10**6, "ms"), (10**3, "µs")):
         if ns % unit == 0:
             return f"{ns // unit} {name}"
     return f"{ns} ns"

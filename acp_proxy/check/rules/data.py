@@ -26,7 +26,6 @@ _MOST = 1_000
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?P<more>-.*)?"
 )
-_TRACE = ("traceparent", "tracestate", "baggage")
 _NOT_FOUND = -32601
 _UNKNOWN_METHOD = re.compile(
     r"(unknown|unsupported|unrecogni[sz]ed|no such) method"
@@ -84,7 +83,7 @@ def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breache
     if not (_mentions(message, b'"trace') or _mentions(message, b'"baggage"')):
         return
     for path, value in _metadata(message):
-        for name in _TRACE:
+        for name in ("traceparent", "tracestate", "baggage"):
             given = value.get(name) if isinstance(value, dict) else None
             if given is None or (isinstance(given, str) and MARKER.search(given)):
                 continue

@@ -13,7 +13,6 @@ from acp_proxy.check.registry import end_rule, has_stream_ended, rule
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import Kind
 
-_HEADERS = (b"content-length:", b"content-type:")
 _MOST_JOINED = 50
 """The largest number of lines that are joined to find a split message."""
 _BATCH_ALONE = (*INITIALIZE, "auth/login", *OPENING[:1], "session/resume", PROMPT)
@@ -163,7 +162,7 @@ def no_messages_on_stderr(conversation: Conversation) -> Breaches:
 
 
 def _is_lsp(raw: bytes) -> bool:
-    return raw[:20].lower().startswith(_HEADERS)
+    return raw[:20].lower().startswith((b"content-length:", b"content-type:"))
 
 
 def _is_bad_utf8(raw: bytes) -> bool:

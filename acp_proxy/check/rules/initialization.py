@@ -13,7 +13,6 @@ from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import NEW_CHILD, V2_UPDATES
 
 _AUTH_REQUIRED = -32000
-_BAD_REQUEST = (-32600, -32602)
 _MOST_VERSION = 65535
 _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
     CLIENT: {
@@ -35,7 +34,6 @@ _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
     },
 }
 """Misspelled capabilities of v1, by the side that announces them."""
-_OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
 @rule("init.first", "message", when=is_first)
@@ -133,7 +131,7 @@ def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> 
     request = message.request
     if request is None or not request.is_plain:
         return
-    if not message.is_error or message.parsed.error_code not in _BAD_REQUEST:
+    if not message.is_error or message.parsed.error_code not in (-32600, -32602):
         return
     if conversation.schema_of(request) is not None and not conversation.compared(request).problems:
         version = shown(request.params.get("protocolVersion"))
@@ -161,7 +159,7 @@ def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) ->
     """Finds methods and updates of v2 in a connection of v1."""
     if conversation.dialect != V1:
         return
-    if message.method in _OF_V2:
+    if message.method in ("auth/login", "auth/logout"):
         yield Breach(f"{message.method} is a method of version 2")
     elif message.update_kind in V2_UPDATES and "update" in message.params:
         yield Breach(f"{message.update_kind} is an update of version 2", place="/params/update")

@@ -13,8 +13,6 @@ from acp_proxy.protocol.json_text import member
 
 _SET_MODE, _SET_OPTION = "session/set_mode", "session/set_config_option"
 _MODE_UPDATE, _OPTION_UPDATE = "current_mode_update", "config_option_update"
-_OFFERED_MODES = ("sessionCapabilities", "modes")
-_OFFERED_OPTIONS = ("sessionCapabilities", "configOptions")
 _BOOLEAN = ("session", "configOptions", "boolean")
 _LISTED = 5
 
@@ -187,7 +185,7 @@ def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | N
     The modes are unknown if an earlier connection has opened the session.
     """
     if conversation.dialect == DRAFT:
-        return _offered(conversation, _OFFERED_MODES)
+        return _offered(conversation, ("sessionCapabilities", "modes"))
     session = conversation.session(message.session)
     if session is None or not session.is_readable:
         return None
@@ -199,7 +197,7 @@ def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | N
 def _options(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
     """Returns the options of a session; None if they are unknown, or may have changed just now."""
     if conversation.dialect == DRAFT:
-        return _offered(conversation, _OFFERED_OPTIONS)
+        return _offered(conversation, ("sessionCapabilities", "configOptions"))
     session = conversation.session(message.session)
     if session is None or not session.is_readable or _has_just_changed(session, message):
         return None

@@ -30,7 +30,6 @@ LOST = re.compile(
 )
 """Matches the words of an error about an unknown session."""
 _OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
-_BINARY = ("image", "audio", "resource")
 _FILES = ("fs/read_text_file", "fs/write_text_file")
 _LISTED = 5
 _MOST = 1_000
@@ -229,7 +228,7 @@ def _is_baseline(blocks: list[Any]) -> bool:
 
 def _binary(block: Any) -> Iterable[tuple[str, str]]:
     """Yields the places of binary data in a content block of any dialect, each with the data."""
-    if member(block, "type") not in _BINARY:
+    if member(block, "type") not in ("image", "audio", "resource"):
         return
     places = {"data": ("data",), "resource/blob": ("resource", "blob")}
     if member(block, "source", "type") == "base64":

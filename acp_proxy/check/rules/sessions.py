@@ -11,7 +11,6 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.updates import WITH_CONTENT
 from acp_proxy.redaction.markers import MARKER
 
-_OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")
 _OF_ANY_TIME = (
     "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
@@ -151,7 +150,7 @@ def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) 
 def closed_is_over(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages for a closed session. Messages that open the session again are allowed."""
     session = conversation.session(message.session)
-    is_allowed = message.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
+    is_allowed = message.method in (*OPENING, "session/list", *CLOSING, *_OF_ANY_TIME)
     if session is None or session.closed_seq is None or is_allowed:
         return
     if message.params.get("sessionId") == session.id:

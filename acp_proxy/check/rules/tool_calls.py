@@ -237,9 +237,6 @@ def _place(conversation: Conversation, name: str) -> str:
     return "/params/data/id" if conversation.dialect == DRAFT else f"/params/update/{name}"
 
 
-_OUTCOMES = ("selected", "cancelled")
-
-
 @rule("perm.options-unique", requests=(PERMISSION,), alone=True)
 def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds options with the same id."""
@@ -288,7 +285,7 @@ def answer_has_an_outcome(message: CheckedMessage, conversation: Conversation) -
     if word == "selected" and not isinstance(outcome.get("optionId"), str):
         text = "the outcome is selected, but has no optionId"
         yield Breach(text, place="/result/outcome/optionId")
-    elif word not in _OUTCOMES and not (isinstance(word, str) and word.startswith("_")):
+    elif word not in ("selected", "cancelled") and not str(word).startswith("_"):
         text = f"the outcome is {shown(word)}, neither selected nor cancelled"
         yield Breach(text, place="/result/outcome/outcome")
 

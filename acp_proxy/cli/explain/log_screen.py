@@ -34,7 +34,6 @@ _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
 _PAIR = 12
 """On a terminal, the width of the column with the number of the paired frame and the latency."""
-_LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
 """Ids up to `_LONG_ID` characters are printed whole. Of longer ids, only the end is printed: 8
 characters on a wide terminal (True), and 6 on a narrow terminal (False)."""
@@ -258,7 +257,7 @@ class TimelineLayout:
             yield f"{pad(cells.pair, 14)} ", _PACES.get(line.pace), False
         else:
             link, _, latency = cells.pair.partition(" ")
-            if link[:1] not in _LINKS:
+            if link[:1] not in ("→", "↩"):
                 link, latency = "", cells.pair
             text = f"{link}{latency:>{_PAIR - len(link)}}"
             yield f"{text}  ", _PACES.get(line.pace), False

@@ -251,6 +251,7 @@ class StatisticsPage(Page):
         steps, whole = fall.steps, fall.duration_ns
         columns = 20 if not self._wide else 40 if (self.screen.columns or 160) < 160 else 60
         bars = [placed(s.start_ns, s.duration_ns, whole, columns, self._glyph(s)) for s in steps]
+        inks = [Ink.TROUBLE if s.failed else self._glyph(s)[1] for s in steps]
         lost = not live and steps[-1].kind != "end"
         details = [cell(_details(s, live, lost), Ink.TROUBLE if s.failed else None) for s in steps]
         return [
@@ -258,7 +259,7 @@ class StatisticsPage(Page):
             Column("at", [cell(_at(s, fall)) for s in steps], right=True, rank=1),
             Column("took", [cell(self._took(s.duration_ns or None)) for s in steps], right=True),
             Column(f"0 to {self._took(whole)}", bars),
-            Column("what", [cell(_what(s), self._ink(s)) for s in steps], least=18),
+            Column("what", [*map(cell, map(_what, steps), inks)], least=18),
             Column("", details, least=16),
         ]
 
@@ -266,9 +267,6 @@ class StatisticsPage(Page):
         if step.waits_for is not None:
             return self._glyphs[Part(step.waits_for)]
         return _STEPS[step.kind]
-
-    def _ink(self, step: WaterfallStep) -> int | None:
-        return Ink.TROUBLE if step.failed else self._glyph(step)[1]
 
 
 def _tokens(turns: Sequence[TurnTime]) -> Iterator[Column]:

@@ -25,7 +25,6 @@ from acp_proxy.recording.filters import Filter, all_of, parse
 from acp_proxy.store.reader import RecordingReader
 
 Item = Section | Entry
-_SAID = (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
 _INKS = {
     EntryKind.PROMPT: Ink.TO_AGENT, EntryKind.THOUGHT: Ink.FAINT, EntryKind.STDERR: Ink.STDERR,
     EntryKind.PERMISSION: Ink.PERMISSION, EntryKind.NOT_ACP: Ink.TROUBLE,
@@ -278,7 +277,7 @@ class TranscriptPage(RecordingPage):
             self.text(piece(""), options)
 
     def _blocks(self, entry: Entry, blocks: Sequence[TextBlock]) -> None:
-        is_said = entry.kind in _SAID
+        is_said = entry.kind in (EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT)
         is_whole = self._limits.is_full or is_said or entry.is_failed
         named = ("output", entry.title, *entry.remarks) if len(blocks) == 1 else ()
         for block in blocks:
