@@ -27,7 +27,7 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.tool_calls import CallState, call_of
 from acp_proxy.protocol.updates import FINAL, NEW_CHILD, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording.recording import FrameRun
-from acp_proxy.store.queries.call_frames import call_updates_of_turn
+from acp_proxy.store.queries.call_frames import calls_of_turn
 from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.reader import RecordingReader
 
@@ -211,8 +211,8 @@ class RunningCalls:
             statuses: the statuses that count as running.
         """
         span = self.upto + 1, seq
-        updates = call_updates_of_turn(self._reader, self._turn, span)
-        for message in read_messages(self._reader, updates, LINE_EDGE):
+        frames = calls_of_turn(self._reader, self._turn, span)
+        for message in read_messages(self._reader, frames, LINE_EDGE):
             self._take(message)
         self.upto = seq
         running = (call for call in self._log.calls if call.status in statuses)

@@ -7,9 +7,14 @@ locked.
 from collections.abc import Collection, Iterator
 
 from acp_proxy.base.limits import LINE_EDGE, SMALL_LINE
+from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.frames import FRAME, Span
 from acp_proxy.store.rows import Rows
+from acp_proxy.store.tables.schema import KIND_CODES
+
+_MANY = 10_000
+"""The number of frames beyond which it is faster to use an index of the frames about tool calls."""
 
 
 def call_frames(
@@ -65,17 +70,20 @@ def edges_of_call(
     return first + last[::-1]
 
 
-def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the frame numbers of a turn's tool call updates, and of all batches, in a span.
+def calls_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
+    """Yields the frame numbers of a turn's messages about tool calls, and of all batches.
 
     Args:
         rows: the recording.
         turn: the number of the turn.
         span: the first and the last frame number to consider.
     """
+    # With the plus, SQLite uses the indexes of these rare frames, not the numbers of all frames.
+    is_within = f"{'+' if span[1] - span[0] > _MANY else ''}seq BETWEEN ?1 AND ?2"
     sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
-        " AND method = 'session/update') OR kind = 'batch')"
+        f"SELECT seq FROM frame_rows WHERE tool_call IS NOT NULL AND turn = ?3 AND {is_within}"
+        " UNION ALL SELECT seq FROM frame_rows"
+        f" WHERE kind > 1 AND kind = {KIND_CODES[Kind.BATCH]} AND {is_within}"
     )
     return (row["seq"] for row in rows.query(sql, (*span, turn)))
 

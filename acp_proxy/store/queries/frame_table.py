@@ -240,6 +240,8 @@ class FrameTable:
         from acp_proxy.store.queries.sql_conditions import translate, with_batches
 
         where = translate(chosen.condition, self.labels, self.every, self.lines.size)
+        if where.is_open:
+            return where
         batch = f"SELECT 1 FROM {self.rows} WHERE kind > 1 AND kind = {_BATCH} LIMIT 1"
         has_batches = self.connection.execute(batch).fetchone() is not None
         return with_batches(where) if has_batches else where

@@ -73,7 +73,7 @@ def mask(
     """Attaches a database for masked rows to a connection. Returns the `MaskedRows` that fills it.
 
     Args:
-        connection: the recording, outside of any transaction.
+        connection: the recording.
         schemas: the databases with rows: the tail, if there is one, and the file.
         marker_key: the key of the markers, in hexadecimal digits.
         level: what to mask; secrets by default.
@@ -111,7 +111,7 @@ class MaskedRows:
     """The masked rows of one recording.
 
     Args:
-        connection: the recording, outside of any transaction.
+        connection: the recording.
         redactor: finds the secrets.
         schemas: the databases with rows: the tail, if there is one, and the file.
         level: what to mask; secrets by default.
@@ -146,7 +146,6 @@ class MaskedRows:
         connection.execute(f"ATTACH '' AS {MASKED}")  # a temporary file, in memory while small
         for table in _TABLES:
             connection.execute(f"CREATE TABLE {MASKED}.{table}")
-        connection.commit()
 
     def read(self, watch: Watch | None = None) -> None:
         """Masks the rows that were added since the last call.

@@ -101,8 +101,6 @@ def _is_simple(pattern: str) -> bool:
 
 def with_batches(where: Where) -> Where:
     """Makes a condition select all batches too, since a message of a batch could meet it."""
-    if where.is_open:
-        return where
     return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")
 
 

@@ -39,7 +39,7 @@ _OF_ROWS = f"coalesce(f.raw, {LINE_START})"
 
 
 def attach_tail(connection: sqlite3.Connection) -> None:
-    """Attaches an empty database ``tail`` with the same tables as the recording.
+    """Attaches an empty database ``tail`` with the recording's tables and the most useful indexes.
 
     Raises:
         sqlite3.Error: the recording cannot be read, or lacks a table.
@@ -54,6 +54,9 @@ def attach_tail(connection: sqlite3.Connection) -> None:
             raise sqlite3.DatabaseError(f"it has no table {table}")
         body = sql[0][sql[0].index("(") :]
         connection.execute(f"CREATE TABLE tail.{table} {body}")
+    for column, some in ("kind", "kind > 1"), ("tool_call", "tool_call IS NOT NULL"):
+        index = f"CREATE INDEX tail.rare_{column} ON frame_rows ({column}) WHERE {some}"
+        connection.execute(index)
     connection.commit()
 
 
@@ -103,7 +106,6 @@ def make_views(
         )
     for name, select in views.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
-    connection.commit()
     every = _LABELS if tail else "main.labels"
     labels = {"main": "main.labels", "tail": every}
     place = MASKED if masked else None
