@@ -14,7 +14,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -171,13 +171,17 @@ class RecordingReader(Rows):
         copy = RecordingReader(self.path, write_text_form(self), unredacted=True)
         return self._files.enter_context(copy)
 
-    def refresh(self) -> None:
-        """Brings a live recording up to date; fast if there is nothing new."""
+    def refresh(self, must_stop: Callable[[], bool] = bool) -> None:
+        """Brings a live recording up to date; fast if there is nothing new.
+
+        Args:
+            must_stop: returns whether to stop before all new rows are read; called now and then.
+        """
         if self._tail is None:
             return
         try:
             with self._closed_on_failure():
-                self._tail.read()
+                self._tail.read(must_stop)
                 self._mask()
                 if self._tail.has_recorder:
                     return
@@ -318,8 +322,12 @@ class RecordingReader(Rows):
     def _open_with_tail(self, log: "LogReader", *, in_use: bool) -> None:
         from acp_proxy.store.log.log_recovery import LogTail
 
+        present = None
         if self._place.exists() and self._place.stat().st_size:
             self._own(database.open_readonly(self._place, in_use=in_use))
+            if in_use:
+                present = database.open_readonly(self._place, in_use=True)
+                self._files.callback(present.close)
             if self._is_copied:
                 copy = sqlite3.connect("", check_same_thread=False)
                 self.connection.backup(copy)
@@ -330,13 +338,13 @@ class RecordingReader(Rows):
         if database.is_empty(self.connection):
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
             database.migrate(self.connection)
+            present = None
         attach_tail(self.connection)
-        self._tail = LogTail(self.connection, log)
+        self._tail = LogTail(self.connection, log, present or self.connection)
         self._tail.read()
         if not self.live:
             self._tail.settle()
         self._name_rows()
-        self._tail.read()  # begins a transaction again, since creating the views has ended it
         if not self.live:
             self._warn_of_damage(Path(f"{self.path}{LOG_SUFFIX}"))
         self._mask()
@@ -344,7 +352,6 @@ class RecordingReader(Rows):
     def _name_rows(self) -> None:
         """Creates the views that queries use. Masks the rows, unless a tail must be read first."""
         has_tail = self._tail is not None
-        self.connection.commit()
         late = None if self._tail is None or self.unredacted else self._tail.indexer
         if (late and late.state.search_before) or self._is_masked_here(("main",)):
             from acp_proxy.store.queries.masked_rows import mask

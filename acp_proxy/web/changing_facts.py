@@ -67,7 +67,7 @@ class ChangingFacts:
             UnreadableRecording: the recording cannot be read.
         """
         reader = self._reader
-        reader.refresh()
+        reader.refresh(self._must_stop)
         last = last_number(reader)
         options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
         data = read_report_data(reader, options, self._watch)

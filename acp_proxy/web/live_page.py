@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import trio
@@ -25,19 +25,18 @@ from acp_proxy.web.growing_rows import GrowingRows
 from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
-_POLL_S, _REST_S = 0.15, 2.0
-"""Seconds between two checks of a recording: `_POLL_S` while its recorder runs, else `_REST_S`."""
+_NEXT_S, _POLL_S, _REST_S = 0.1, 0.15, 2.0
+"""Seconds between two checks of a recording: `_NEXT_S` after its log has grown, otherwise `_POLL_S`
+while its recorder runs, else `_REST_S`."""
 _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
-_LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 20.0
-"""The pause between two readings of the facts, in seconds: `_LEAST_S`, or `_FLOOD_S` if rows come
-fast, but at least `_SHARE` times the duration of the latest reading. If the recording is opened
-again, for example after its recorder has ended, the pause ends early."""
+_LEAST_S, _SHARE = 0.25, 3
+"""The pause between two readings of the facts: `_LEAST_S` seconds, but at least `_SHARE` times the
+duration of the latest reading. If the recording is opened again, for example after its recorder has
+ended, the pause ends early."""
 _OLD_S, _OLD_SHARE = 10.0, 300
 """The seconds after which the facts about a running recording are read again without new rows,
 since silences grow. The time is at least `_OLD_SHARE` times the duration of the latest reading."""
-_FAST = 225
-"""If one check finds more new rows than this, rows come fast."""
 _UNKNOWN: dict[str, Any] = {
     "payloads": True, "entries": 0, "images": [], "filter": "", "turn": None, "stats": {},
     "waterfalls": [], "known_labels_complete": True, "last_turn": 0, "pauses": [], "facts": [],
@@ -68,13 +67,13 @@ class LivePage:
         """The latest facts that were read but not sent yet."""
         self._outdated = trio.Event()
         """Set when the facts have to be read anew by a new reader; then replaced by a new event."""
-        self._is_closed = self._is_fast = False
+        self._is_closed = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._use_of_rows, self._use_of_facts = Lock(), Lock()
         """Held by a thread while it reads rows or facts, even if the page has been closed."""
-        self._making_block = Lock()
-        """Held while new rows are made into a block. Meanwhile, the facts wait."""
+        self._pausing = Event()
+        """Set while no rows are being read or sent. Otherwise, the facts wait."""
         self._grown, self._woken = trio.Event(), trio.Event()
         """`_grown` is set when there are rows that the facts do not include; `_woken` is set when
         there are new facts."""
@@ -89,6 +88,7 @@ class LivePage:
             await while_open(receive, self._work)
         finally:
             self._is_closed = True
+            self._pausing.set()
             del self._pages[self._number]
             Thread(target=self._close, daemon=True).start()
         await piece(send, b"", is_last=True)
@@ -226,6 +226,7 @@ class LivePage:
         size: int | None = None
         next_s = 0.0
         while True:
+            self._pausing.clear()
             known, size = size, _log_size(self._path)
             if size is None or size != known or trio.current_time() >= next_s:
                 next_s = trio.current_time() + _REST_S
@@ -234,8 +235,6 @@ class LivePage:
                     await self._again()
                 is_new = await self._send_rows()
                 is_asked = is_asked and not is_new
-            else:
-                self._is_fast = False
             await self._send_news()
             if not is_asked and trio.current_time() - asked_at >= _WAITS_S:
                 is_asked, asked_at = True, trio.current_time()
@@ -245,7 +244,9 @@ class LivePage:
                     await self._record("waits", now_ns=now_ns, live=reader.live, waits=present)
             if not reader.live and (was_live or state_of(self._path) != state):
                 return
-            with trio.move_on_after(_POLL_S if reader.live else _REST_S):
+            self._pausing.set()
+            pause = _POLL_S if size == known else _NEXT_S
+            with trio.move_on_after(pause if reader.live else _REST_S):
                 await self._woken.wait()
 
     async def _again(self) -> None:
@@ -256,18 +257,13 @@ class LivePage:
     async def _send_rows(self) -> bool:
         """Sends all rows that were not sent yet; returns whether there were any."""
         known = self._rows.last
-        while (block := await self._read(self._next_block)) is not None:
+        while (block := await self._read(self._rows.next_block)) is not None:
             await self._record("index", block)
             await self._send_meta({})
             await self._send_news()
         if self._rows.last > known and self._rows.reader.live:
             self._grown.set()
-        self._is_fast = 0 < known < self._rows.last - _FAST
         return bool(self._rows.last > known)
-
-    def _next_block(self) -> Any:
-        with self._making_block:
-            return self._rows.next_block()
 
     async def _send_news(self) -> None:
         """Sends the new facts, if there are any and the page has all rows that they are about."""
@@ -317,7 +313,7 @@ class LivePage:
 
         A reading leaves out entries that the previous reading had, so each reading must be sent.
         """
-        pause = max(_FLOOD_S if self._is_fast else _LEAST_S, _SHARE * took)
+        pause = max(_LEAST_S, _SHARE * took)
         return self._news is None and trio.current_time() >= paused_at + pause
 
     def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, RecordingFacts]:
@@ -336,9 +332,9 @@ class LivePage:
                     facts.close()
 
     def _must_stop(self, outdated: trio.Event) -> bool:
-        """Whether to stop reading facts. While a block of rows is being made, waits for its end."""
-        with self._making_block:
-            return self._is_closed or outdated.is_set()
+        """Whether to stop reading facts. While rows are being read or sent, waits for the end."""
+        self._pausing.wait()
+        return self._is_closed or outdated.is_set()
 
     async def _record(self, name: str, data: bytes = b"", **members: Any) -> None:
         """Sends one record: a line of JSON, and then bytes."""

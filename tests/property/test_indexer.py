@@ -17,7 +17,7 @@ from acp_proxy.store.indexing import line_masking
 from acp_proxy.store.indexing.indexer import Indexer
 from tests.support.capture_logs import reader
 from tests.support.indexed_rows import dump, new_database, query, stream_bytes
-from tests.support.log_writer import LogWriter
+from tests.support.log_writer import LogWriter, behind
 from tests.support.strategies import lines
 
 if TYPE_CHECKING:
@@ -193,11 +193,11 @@ def test_commits_may_fail(
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))
             machine = Indexer(flaky, log)
-            while machine.behind:
+            while behind(machine):
                 with contextlib.suppress(sqlite3.OperationalError):
                     machine.step(limit)
                 offsets = query(connection, "SELECT log_offset FROM indexing") or [0]
-                assert machine.behind == log.end - offsets[0]
+                assert behind(machine) == log.end - offsets[0]
                 if not same_indexer:
                     machine = Indexer(flaky, log)
             failures.clear()

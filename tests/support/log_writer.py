@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from acp_proxy.recording.log_format import (
 )
 from acp_proxy.store.files import database
 from acp_proxy.store.indexing.earlier_rows import mask_earlier
-from acp_proxy.store.indexing.indexer import Indexer
+from acp_proxy.store.indexing.indexer import BATCH, Indexer
 from acp_proxy.store.log.log_reader import LogReader
 from tests.support.indexed_rows import empty_database
 
@@ -118,12 +119,16 @@ class LogWriter:
         """Writes the last record, which makes the recording complete."""
         self.event(capture_log.CLOSE, reason=reason)
 
-    def index(self) -> None:
-        """Turns the log into rows of the database, as a recorder does when it is quiet."""
+    def index(self, most: int = sys.maxsize) -> None:
+        """Turns the log into rows of the database, as a recorder does when it is quiet.
+
+        Args:
+            most: about how many bytes of the log to index.
+        """
         with contextlib.closing(self._database()) as connection:
             indexer = Indexer(connection, LogReader(self._fd))
-            while indexer.step():
-                pass
+            while most > 0 and (indexed := indexer.step(min(most, BATCH))):
+                most -= indexed
 
     def trim(self) -> None:
         """Empties the log, all of whose records must be rows of the database already."""
@@ -158,6 +163,11 @@ class LogWriter:
         )
         os.write(self._fd, header + payload)
         self.t_ns += MS
+
+
+def behind(indexer: Indexer) -> int:
+    """Returns how many bytes of a log are not in committed rows yet."""
+    return indexer.log.end - indexer.state.offset
 
 
 def base_record(offset: int) -> bytes:

@@ -66,11 +66,6 @@ class Indexer:
         self._read_to = self.state.offset  # ahead of the state's offset until a batch is committed
 
     @property
-    def behind(self) -> int:
-        """How many bytes of log are not in committed rows yet."""
-        return self.log.end - self.state.offset
-
-    @property
     def is_whole(self) -> bool:
         """Whether the rows contain the whole log, unfinished lines included."""
         unfinished = any(framer.segments for framer in self.state.framers.values())

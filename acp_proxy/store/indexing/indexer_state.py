@@ -56,13 +56,17 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
     Raises:
         ValueError: the stored state cannot be read.
     """
-    row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
+    sql = "SELECT state, log_offset FROM main.indexing WHERE id = 1"
+    row = connection.execute(sql).fetchone()
     if row is None:
         return IndexerState()
     try:
-        return converter.structure(_upgraded(json.loads(row[0])), IndexerState)
+        state = converter.structure(_upgraded(json.loads(row[0])), IndexerState)
     except Exception as e:  # a foreign or damaged value makes the converter raise anything
         raise ValueError(f"its indexing state cannot be read: {e}") from None
+    if state.offset != row[1]:
+        raise ValueError(f"its indexing state has the offset {state.offset}, its rows {row[1]}")
+    return state
 
 
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:

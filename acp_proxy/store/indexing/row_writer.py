@@ -242,7 +242,8 @@ class RowWriter:
             if self._is_mislabelled:
                 state.correlation = label_again(*place, correlation, self._dialect)
                 RowBatch(state=self._stored_state()).write(*place)
-            self.connection.commit()
+            if self._schema == "main":  # a tail belongs to a read transaction
+                self.connection.commit()
         except sqlite3.Error:
             self.connection.rollback()
             state.correlation = correlation

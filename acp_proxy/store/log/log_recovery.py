@@ -14,6 +14,7 @@ import errno
 import os
 import sqlite3
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from acp_proxy.base import system
@@ -31,6 +32,10 @@ from acp_proxy.store.log.log_reader import LogReader
 from acp_proxy.store.tables.checked_values import check_labels, limited
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_STEP = 1 << 16
+"""How many bytes of a tail are indexed between two checks whether to stop."""
+_WORTH = 8
+"""A tail is made anew if it becomes shorter by at least `_WORTH` times its new length."""
 _NO_LOCKS = (
     "it was not finished, and this system has no locks to tell whether its recorder still runs; "
     "open it on Linux or macOS, which finishes it"
@@ -272,12 +277,14 @@ class LogTail:
     """The part of a log that is not in the database yet, as frames in temporary tables.
 
     A recorder, or a reader that finishes the recording, may move frames from the log to the
-    database at any time. So the tail keeps a read transaction on the rows. After each read of the
-    log, the tail checks that no frame has moved.
+    database at any time. So the tail is part of one read transaction, which does not see what is
+    moved: each frame is either in the rows or in the tail.
 
     Args:
-        connection: the database with the rows; an empty database ``tail`` is attached.
+        connection: the database with the rows, outside of any transaction; an empty database
+            ``tail`` is attached.
         log: the log.
+        present: another connection, outside of any transaction, if the database can change.
 
     Attributes:
         indexer: indexes the log, and remembers the secrets that are recognized in the log.
@@ -286,12 +293,15 @@ class LogTail:
         ValueError: the log begins after the end of the rows, so something between is missing.
     """
 
-    def __init__(self, connection: sqlite3.Connection, log: LogReader) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: sqlite3.Connection, log: LogReader, present: sqlite3.Connection
+    ) -> None:
+        self._connection, self._present = connection, present
         self._log = log
-        _, state = self._indexed()
+        self._version = self._data_version()
+        connection.execute("BEGIN")
         self.indexer = Indexer(connection, log, schema="tail", waits=False)
-        self._start = self.indexer.state.offset, state
+        self._start = self.indexer.state.offset
 
     @property
     def newest(self) -> int:
@@ -303,44 +313,43 @@ class LogTail:
         """Whether the recorder is running."""
         return is_live(self._log.fd)
 
-    def read(self) -> None:
-        """Indexes the new part of the log, then begins a read transaction on the matching rows.
+    def read(self, must_stop: Callable[[], bool] = bool) -> None:
+        """Indexes the new part of the log.
+
+        Args:
+            must_stop: returns whether to stop indexing; called now and then.
 
         Raises:
-            LogMoved: another process has indexed the log meanwhile, so rows and tail overlap or
-                leave a gap.
+            LogMoved: the log was emptied, or it is worth while to begin with a shorter tail.
         """
-        self._connection.commit()
-        self._log.check()
-        end = self._log.end  # a fast conversation would be read without end
+        end, indexer = self._log.end, self.indexer  # a fast conversation would be read without end
+        self._check(end)
         with limited(self._connection):
-            while self.indexer.state.offset < end and self.indexer.step(PIECE):
+            while indexer.state.offset < end and not must_stop() and indexer.step(_STEP):
                 pass
         check_labels(self._connection, "tail.labels")
-        # The recorder empties the log only after it has committed the rows. If the log has
-        # not changed, and the rows end where the tail begins, then each frame is in exactly one of
-        # the two (rows and tail).
         self._log.check()
-        self._hold_rows()
 
     def settle(self) -> None:
-        """Ends the recording of a dead recorder: unfinished lines become frames.
-
-        Raises:
-            LogMoved: another reader has indexed the log meanwhile.
-        """
-        self._connection.commit()
+        """Ends the recording of a dead recorder: unfinished lines become frames."""
         with limited(self._connection):
             self.indexer.settle()
-        self._hold_rows()
 
-    def _hold_rows(self) -> None:
-        self._connection.execute("BEGIN")
-        if self._indexed() != self._start:
+    def _check(self, end: int) -> None:
+        """Raises `LogMoved` if the log was emptied, or if the tail could be much shorter.
+
+        Args:
+            end: the end of the log.
+        """
+        self._log.check()
+        if self._data_version() == self._version:
+            return
+        rows = self._present.execute("SELECT log_offset FROM main.indexing").fetchall()
+        moved_to: int = rows[0][0] if rows else 0
+        if moved_to - self._start >= _WORTH * (end - moved_to):
             raise LogMoved
 
-    def _indexed(self) -> tuple[int, str]:
-        """Returns the log offset where the rows end, and the indexer's state at this offset."""
-        sql = "SELECT log_offset, state FROM main.indexing"
-        row: tuple[int, str] | None = self._connection.execute(sql).fetchone()
-        return row or (0, "")
+    def _data_version(self) -> int:
+        """Returns a number that changes whenever another process changes the database."""
+        version: int = self._present.execute("PRAGMA data_version").fetchall()[0][0]
+        return version

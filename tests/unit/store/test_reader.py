@@ -8,6 +8,7 @@ import fcntl
 import os
 import random
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,9 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
             recorder.trim()
 
         for _ in range(60):
-            chance.choice([say, say, look, look, recorder.index, trim])()
+            some = partial(recorder.index, chance.choice([1, 300]))
+            steps: list[Callable[[], None]] = [say, look, some, recorder.index, trim]
+            chance.choices(steps, [2, 2, 2, 1, 1])[0]()
         recorder.close()
         recorder.finish()
         recorder.abandon()
@@ -176,6 +179,28 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
         assert not reader.live
         assert numbers == list(range(2, 2 + said))
         assert texts(reader) == [chunk(n)[:-1] for n in range(1, said + 1)]
+
+
+def test_a_reader_begins_again_only_if_its_tail_becomes_much_shorter(tmp_path: Path) -> None:
+    """While a recorder lags behind, each frame that it indexes costs a follower nothing."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        with RecordingReader(recorder.path) as reader:
+            for number in range(1, 101):
+                recorder.to_client(chunk(number))
+                reader.refresh()
+            connection, before = reader.connection, texts(reader)
+            for number in range(101, 111):
+                recorder.index(100)
+                recorder.to_client(chunk(number))
+                reader.refresh()
+                before.append(chunk(number)[:-1])
+                assert (reader.connection, texts(reader)) == (connection, before)
+            recorder.index()
+            reader.refresh()
+            assert reader.connection is not connection
+            assert texts(reader) == before
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from acp_proxy.store.indexing.indexer import Indexer
 from acp_proxy.store.reader import RecordingReader
 from tests.support.capture_logs import reader
 from tests.support.indexed_rows import dump, new_database, query, settle
-from tests.support.log_writer import LogWriter, line, notification, request
+from tests.support.log_writer import LogWriter, behind, line, notification, request
 
 if TYPE_CHECKING:
     import sqlite3
@@ -60,7 +60,7 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
         machine = Indexer(rows, log)
         while machine.step(limit):
             machine = Indexer(rows, log)
-        return machine.behind
+        return behind(machine)
 
 
 def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
@@ -188,7 +188,7 @@ def test_every_indexer_makes_the_same_rows(
             if number in trims:
                 emptied.index()
                 with reader(emptied.log_path) as log:
-                    is_done = Indexer(emptied._database(), log).behind == 0
+                    is_done = behind(Indexer(emptied._database(), log)) == 0
                 if is_done:
                     emptied.trim()
                     whole.t_ns = emptied.t_ns
