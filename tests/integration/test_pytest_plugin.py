@@ -544,8 +544,10 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
         async def test_has_a_fixture(client):
             pass
     """)
-    other = "asyncio" if neighbour == "trio" else "trio"
-    outcome = suite.run_with_installed_plugins("-p", f"no:{other}")
+    if neighbour == "trio":
+        outcome = suite.run_with_installed_plugins("-p", "no:asyncio")
+    else:
+        outcome = suite.run("-p", "pytest_asyncio.plugin")
     assert outcome.words == {
         "test_clean": "PASSED",
         "test_diverges": "FAILED",

@@ -43,11 +43,11 @@ _RAW_JSON = re.compile(r'[{,]\s*"[^"]*":|\{"')
 
 
 def weighted() -> Iterator[object]:
-    """Yields each case. Further cases of the same kind and dialect run only with `make soak`."""
+    """Yields each case. Further cases of the same kind run only with `make soak`."""
     kinds = set()
     for case in CASES:
         example = case.example
-        kind = case.dialect, example.direction, example.method, case.name.rpartition("-")[2]
+        kind = example.direction, example.method, case.name.rpartition("-")[2]
         yield pytest.param(case, id=case.name, marks=[pytest.mark.soak] if kind in kinds else [])
         kinds.add(kind)
 
