@@ -92,4 +92,4 @@ class ClusterFailed(AcpProxyError):
 
 
 class LogMoved(Exception):
-    """Raised when the recorder has emptied the log, so that the database must be read again."""
+    """Raised if the database must be read again, for example since the log was emptied."""

@@ -27,7 +27,6 @@ from acp_proxy.explain.findings import Finding
 
 FORMAT = 1
 SWEEP = "faults sweep"
-_SEVEREST = (2, 3, 1)
 T = TypeVar("T")
 _LONGEST_LINE = 16 << 20
 """The largest size of a line, in bytes."""
@@ -182,7 +181,7 @@ def digest_of(command: str, words: Sequence[str]) -> str:
 def worst_exit(exits: Iterable[int]) -> int:
     """Returns the exit code of a batch: the first of 2, 3, 1 and 0 that any of its jobs had."""
     codes = set(exits)
-    return next((code for code in _SEVEREST if code in codes), 0)
+    return next((code for code in (2, 3, 1) if code in codes), 0)
 
 
 def is_results_file(path: Path) -> bool:

@@ -22,8 +22,6 @@ from acp_proxy.explain.findings import Finding
 from acp_proxy.redaction.markers import MARKER
 
 _FORMAT = 1
-_LENGTH = 16
-"""The number of hexadecimal digits in a fingerprint."""
 _PATH = re.compile(
     r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
     r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
@@ -157,7 +155,7 @@ def read_baseline(path: Path) -> Baseline:
 def fingerprint(finding: Finding) -> str:
     """Returns a hash of a finding without the ids, paths and numbers in its text."""
     parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def generic(text: str) -> str:

@@ -47,7 +47,8 @@ class ChangingFacts:
     Args:
         path: the recording.
         unredacted: whether secrets are shown.
-        must_stop: returns whether to stop reading; called for each row.
+        must_stop: returns whether to stop reading; called for each row, and while the recording's
+            log is indexed.
 
     Raises:
         UnreadableRecording: the recording cannot be read.

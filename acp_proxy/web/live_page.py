@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -32,17 +33,19 @@ _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
 _LEAST_S, _SHARE = 0.25, 3
 """The pause between two readings of the facts: `_LEAST_S` seconds, but at least `_SHARE` times the
-duration of the latest reading. If the recording is opened again, for example after its recorder has
-ended, the pause ends early."""
+processor time of the latest reading. If the recording is opened again, for example after its
+recorder has ended, the pause ends early."""
 _OLD_S, _OLD_SHARE = 10.0, 300
 """The seconds after which the facts about a running recording are read again without new rows,
-since silences grow. The time is at least `_OLD_SHARE` times the duration of the latest reading."""
+since silences grow. The time is at least `_OLD_SHARE` times that of the latest reading."""
 _UNKNOWN: dict[str, Any] = {
     "payloads": True, "entries": 0, "images": [], "filter": "", "turn": None, "stats": {},
     "waterfalls": [], "known_labels_complete": True, "last_turn": 0, "pauses": [], "facts": [],
     "verdict": None, "partial": True,
 }  # fmt: skip
 """The members of ``meta`` about the whole recording, before the whole recording was read."""
+_OF_FACTS = trio.CapacityLimiter(math.inf)
+"""Threads that read facts wait for threads that read rows, so both do not share a limit."""
 _numbers = count(1)
 
 
@@ -68,6 +71,8 @@ class LivePage:
         self._outdated = trio.Event()
         """Set when the facts have to be read anew by a new reader; then replaced by a new event."""
         self._is_closed = False
+        self._took = 0.0
+        """The processor time of the latest reading of the facts, in seconds."""
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._use_of_rows, self._use_of_facts = Lock(), Lock()
@@ -294,17 +299,15 @@ class LivePage:
             self._grown = trio.Event()
             if self._outdated.is_set():  # rows are read again first
                 continue
-            began = trio.current_time()
             earlier = self._facts if outdated is self._outdated else None
             outdated = self._outdated
             # The reader of the rows reports it if the recording is unreadable.
             with suppress(Stopped, UnreadableRecording):
-                facts, news = await _in_thread(self._read_facts, earlier)
+                facts, news = await _in_thread(self._read_facts, earlier, limiter=_OF_FACTS)
                 if not outdated.is_set():
                     self._facts, self._news = facts, news
                     self._woken.set()
-            paused_at = trio.current_time()
-            took = paused_at - began
+            paused_at, took = trio.current_time(), self._took
             while not (outdated.is_set() or self._is_due(took, paused_at)):
                 await trio.sleep(_POLL_S)
 
@@ -325,9 +328,11 @@ class LivePage:
                 facts = self._opened = ChangingFacts(
                     self._path, unredacted=self._unredacted, must_stop=must_stop
                 )
+            began = time.thread_time()
             try:
                 return facts, facts.read()
             finally:
+                self._took = time.thread_time() - began
                 if self._is_closed:
                     facts.close()
 
@@ -350,6 +355,6 @@ def _log_size(path: Path) -> int | None:
     return None
 
 
-async def _in_thread(work: Callable[..., Any], *values: Any) -> Any:
+async def _in_thread(work: Callable[..., Any], *values: Any, **options: Any) -> Any:
     """Calls a function in a thread. If the page is closed, does not wait for the result."""
-    return await trio.to_thread.run_sync(work, *values, abandon_on_cancel=True)
+    return await trio.to_thread.run_sync(work, *values, abandon_on_cancel=True, **options)

@@ -19,8 +19,6 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.jsonrpc import Direction
 
 _TO_CLIENT = Direction.TO_CLIENT
-_UNREADABLE = (-32700, -32600)
-"""The codes of errors that answer unreadable lines."""
 
 
 def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
@@ -218,7 +216,8 @@ def best_fit(
         schema: the types of the dialect.
     """
     if message.is_error:
-        is_open = message.parsed.error_code not in _UNREADABLE
+        # These errors answer unreadable lines.
+        is_open = message.parsed.error_code not in (-32700, -32600)
         return open_[0] if len(open_) == 1 and is_open else None
     return next((request for request in reversed(open_) if _fits(message, request, schema)), None)
 

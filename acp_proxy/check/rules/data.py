@@ -20,8 +20,6 @@ _FREE = frozenset(
     {"rawInput", "rawOutput", "input", "requestedSchema", "env", "headers", "mcpParams"}
 )
 """Members that may contain any value: the protocol defines no type for them."""
-_FREE_METHODS = ("_", "mcp/", "proxy/")
-"""Prefixes of methods whose params and results may have any type."""
 _MOST = 1_000
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?P<more>-.*)?"
@@ -225,7 +223,8 @@ def _search_metadata(message: CheckedMessage) -> Iterator[tuple[tuple[str, ...],
     value = message.value
     if not isinstance(value, dict):
         return
-    is_free = (message.method or "").startswith(_FREE_METHODS)
+    # The params and results of these methods may have any type.
+    is_free = (message.method or "").startswith(("_", "mcp/", "proxy/"))
     if is_free or message.parsed.kind not in (Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE):
         return
     root = "result" if message.is_result else "params"

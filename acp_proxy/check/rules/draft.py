@@ -29,7 +29,6 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
 }
 """For each status of a tool call, the statuses that must not follow it."""
 _RAN = ("in_progress", "completed")
-_SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
     {-32000, -32001, -32003, -32006, -32008, -32009, -32600, -32601, -32602}
 )
@@ -98,7 +97,7 @@ def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
     for call in ended.turn.calls.values():
-        if call.refused_seq is not None and call.status not in _SETTLED:
+        if call.refused_seq is not None and call.status not in ("denied", "cancelled", *_RAN):
             status = f"is {call.status}" if call.status else "has no status"
             text = f"the tool call {shown(call.id)} was refused, but at the end of the turn it"
             yield Breach(f"{text} {status}, not denied", (call.refused_seq,))

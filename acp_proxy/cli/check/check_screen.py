@@ -22,8 +22,6 @@ from acp_proxy.protocol.dialects import V1
 _CLEAN = "nothing is wrong"
 _NOTHING_NEW = "nothing new"
 _LABEL = 12
-_EITHER = "the client and the agent"
-_INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
 
 
 def show_report(
@@ -177,7 +175,7 @@ def explain_rule(name: str) -> None:
     page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."))
     page.print()
     rows = {
-        "binds": _EITHER if rule.by == "either" else f"the {rule.by}",
+        "binds": "the client and the agent" if rule.by == "either" else f"the {rule.by}",
         "severity": _severity(rule),
         "dialects": ", ".join(rule.dialects),
         "source": "; ".join(map(source_text, rule.source)),
@@ -221,4 +219,4 @@ def _example_line(line: str) -> tuple[Piece, Piece]:
     if line.startswith(" "):
         return piece("     "), piece(line.strip(), Ink.TROUBLE)
     arrow = line.partition(" ")[0]
-    return piece("  "), piece(line, _INKS.get(arrow))
+    return piece("  "), piece(line, {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}.get(arrow))

@@ -22,9 +22,6 @@ from acp_proxy.recording.recording import needs
 from acp_proxy.store.files.directory import list_recordings, paths
 from acp_proxy.store.reader import RecordingReader
 
-_STEPS = 30
-"""The number of steps that are shown of the slowest turn."""
-
 
 @cli_command()
 @read_argument
@@ -96,7 +93,7 @@ def stats(
         require("--turn", turn, reader)
         chosen_turn = _turn(reader, result, turn)
         if chosen_turn is not None:
-            most = _STEPS if turn is None else None
+            most = 30 if turn is None else None  # of the slowest turn
             result = evolve(result, waterfall=waterfall(reader, chosen_turn, most))
         listed = result.turns if json else slowest(result.turns, top)
         texts = with_texts(reader, listed)

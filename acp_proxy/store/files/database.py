@@ -73,6 +73,7 @@ def create(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA cache_size=-1024")
         # The write-ahead log counts towards --max-size; a small one costs no time.
         connection.execute("PRAGMA wal_autocheckpoint=64")
+        connection.execute("PRAGMA journal_size_limit=1048576")  # after a reader has held it up
         check_tables(connection)
         migrate(connection)
     return connection

@@ -228,10 +228,11 @@ class RowWriter:
         return {seq for (seq,) in self.connection.execute(sql, (json.dumps(seqs),))}
 
     def commit(self) -> None:
-        """Writes all collected rows in one transaction.
+        """Writes all collected rows in one transaction; into a tail, in the reader's transaction.
 
         Raises:
-            sqlite3.Error: nothing was written. The rows are kept for the next commit.
+            sqlite3.Error: nothing was written. The rows are kept for the next commit. A tail is
+                lost.
         """
         batch, state = self._batch, self.state
         correlation, place = state.correlation, (self.connection, self._schema)

@@ -34,7 +34,7 @@ from acp_proxy.store.tables.checked_values import check_labels, limited
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _STEP = 1 << 16
 """How many bytes of a tail are indexed between two checks whether to stop."""
-_WORTH = 8
+_WORTH = 4
 """A tail is made anew if it becomes shorter by at least `_WORTH` times its new length."""
 _NO_LOCKS = (
     "it was not finished, and this system has no locks to tell whether its recorder still runs; "
@@ -284,7 +284,8 @@ class LogTail:
         connection: the database with the rows, outside of any transaction; an empty database
             ``tail`` is attached.
         log: the log.
-        present: another connection, outside of any transaction, if the database can change.
+        present: another connection, outside of any transaction. If the database cannot change, it
+            may be ``connection``.
 
     Attributes:
         indexer: indexes the log, and remembers the secrets that are recognized in the log.
@@ -301,7 +302,7 @@ class LogTail:
         self._version = self._data_version()
         connection.execute("BEGIN")
         self.indexer = Indexer(connection, log, schema="tail", waits=False)
-        self._start = self.indexer.state.offset
+        self._start = self._moved_to = self.indexer.state.offset
 
     @property
     def newest(self) -> int:
@@ -320,7 +321,8 @@ class LogTail:
             must_stop: returns whether to stop indexing; called now and then.
 
         Raises:
-            LogMoved: the log was emptied, or it is worth while to begin with a shorter tail.
+            LogMoved: the tail has to be made anew, for example since the log was emptied, or it
+                would be much shorter.
         """
         end, indexer = self._log.end, self.indexer  # a fast conversation would be read without end
         self._check(end)
@@ -336,17 +338,22 @@ class LogTail:
             self.indexer.settle()
 
     def _check(self, end: int) -> None:
-        """Raises `LogMoved` if the log was emptied, or if the tail could be much shorter.
+        """Raises `LogMoved` if the tail has to be made anew, or could be much shorter.
 
         Args:
             end: the end of the log.
         """
         self._log.check()
-        if self._data_version() == self._version:
+        if not self._connection.in_transaction:  # SQLite has rolled back after an error
+            raise LogMoved
+        version, before = self._data_version(), self._moved_to
+        if version == self._version:
             return
-        rows = self._present.execute("SELECT log_offset FROM main.indexing").fetchall()
-        moved_to: int = rows[0][0] if rows else 0
-        if moved_to - self._start >= _WORTH * (end - moved_to):
+        sql = "SELECT log_offset FROM main.indexing WHERE id = 1"
+        rows = self._present.execute(sql).fetchall() or [(0,)]
+        self._version, self._moved_to = version, rows[0][0]
+        is_shorter = self._moved_to - self._start >= _WORTH * (end - self._moved_to)
+        if is_shorter or self._moved_to == before:  # a user may have written a note
             raise LogMoved
 
     def _data_version(self) -> int:

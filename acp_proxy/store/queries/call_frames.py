@@ -13,9 +13,6 @@ from acp_proxy.store.queries.frames import FRAME, Span
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.tables.schema import KIND_CODES
 
-_MANY = 10_000
-"""The number of frames beyond which it is faster to use an index of the frames about tool calls."""
-
 
 def call_frames(
     rows: Rows, session: str | None, tool_call: str, after: int
@@ -78,8 +75,9 @@ def calls_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
         turn: the number of the turn.
         span: the first and the last frame number to consider.
     """
-    # With the plus, SQLite uses the indexes of these rare frames, not the numbers of all frames.
-    is_within = f"{'+' if span[1] - span[0] > _MANY else ''}seq BETWEEN ?1 AND ?2"
+    # With the plus, SQLite uses the indexes of these rare frames, not the frame numbers, which
+    # are faster in a short span.
+    is_within = f"{'+' if span[1] - span[0] > 10_000 else ''}seq BETWEEN ?1 AND ?2"
     sql = (
         f"SELECT seq FROM frame_rows WHERE tool_call IS NOT NULL AND turn = ?3 AND {is_within}"
         " UNION ALL SELECT seq FROM frame_rows"

@@ -203,6 +203,35 @@ def test_a_reader_begins_again_only_if_its_tail_becomes_much_shorter(tmp_path: P
             assert texts(reader) == before
 
 
+def test_a_note_is_seen_while_a_recorder_lags_behind(tmp_path: Path) -> None:
+    """A note that a user writes about a running recording is seen at the next refresh."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index(1)
+        with RecordingReader(recorder.path) as reader:
+            recorder.to_client(chunk(1))
+            reader.refresh()
+            alter(recorder.path, "UPDATE recording SET note = 'odd'")
+            reader.refresh()
+            assert reader.recording.note == "odd"
+            assert texts(reader)[-1] == chunk(1)[:-1]
+
+
+def test_a_tail_that_was_rolled_back_is_made_anew(tmp_path: Path) -> None:
+    """If SQLite rolls back the tail, for instance since a disk is full, a reader loses no frame."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index(1)
+        with RecordingReader(recorder.path) as reader:
+            recorder.to_client(chunk(1))
+            reader.refresh()
+            before = texts(reader)
+            reader.connection.rollback()
+            recorder.to_client(chunk(2))
+            reader.refresh()
+            assert texts(reader) == [*before, chunk(2)[:-1]]
+
+
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
     """Wherever indexing has stopped, commands read the same frames and the same exchanges."""
     with LogWriter(tmp_path / "a.db") as recorder:
