@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+import trio
 
 from acp_proxy.recording.recording import Origin
 from acp_proxy.report.data_blocks import PAYLOAD_BYTES, report_blocks
@@ -184,9 +186,11 @@ async def test_the_end_of_a_recording_breaks_off_the_reading_of_facts(
     The page then gets the facts about the whole recording.
     """
     broken_off: list[bool] = []
+    begun = threading.Event()
 
     class SlowFacts(ChangingFacts):
         def read(self) -> RecordingFacts:
+            begun.set()
             while self._reader.live and not self._must_stop():
                 time.sleep(0.001)
             try:
@@ -201,6 +205,7 @@ async def test_the_end_of_a_recording_breaks_off_the_reading_of_facts(
     handshake(recorder)
     async with window.page(path.name) as tab:
         await tab.until(partial(_has_rows, 3))
+        await trio.to_thread.run_sync(begun.wait, abandon_on_cancel=True)
         recorder.finish()
         recorder.abandon()
         await tab.until(lambda tab: tab.is_over)
