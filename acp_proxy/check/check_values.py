@@ -31,7 +31,8 @@ class Rule:
 
     id: str
     by: Literal["client", "agent", "either"]
-    """The side that has to follow the rule; ``either`` also if a finding may blame nobody."""
+    """The side that has to follow the rule. ``either`` is also used for a rule whose findings may
+    name no side."""
     severity: Severity
     """The highest severity of the rule's findings."""
     dialects: tuple[str, ...]

@@ -172,10 +172,10 @@ class RecordingReader(Rows):
         return self._files.enter_context(copy)
 
     def refresh(self, must_stop: Callable[[], bool] = bool) -> None:
-        """Brings a live recording up to date; fast if there is nothing new.
+        """Reads what was added to a live recording. Takes little time if there is nothing new.
 
         Args:
-            must_stop: returns whether to stop before all new rows are read; called now and then.
+            must_stop: returns whether to stop early; called repeatedly while rows are read.
         """
         if self._tail is None:
             return

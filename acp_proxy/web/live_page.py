@@ -27,8 +27,8 @@ from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
 _NEXT_S, _POLL_S, _REST_S = 0.1, 0.15, 2.0
-"""Seconds between two checks of a recording: `_NEXT_S` after its log has grown, otherwise `_POLL_S`
-while its recorder runs, else `_REST_S`."""
+"""The seconds from one check of a recording to the next check: `_REST_S` if no recorder runs,
+`_NEXT_S` if the check has found that the log has grown, otherwise `_POLL_S`."""
 _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
 _LEAST_S, _SHARE = 0.25, 3
@@ -45,7 +45,8 @@ _UNKNOWN: dict[str, Any] = {
 }  # fmt: skip
 """The members of ``meta`` about the whole recording, before the whole recording was read."""
 _OF_FACTS = trio.CapacityLimiter(math.inf)
-"""Threads that read facts wait for threads that read rows, so both do not share a limit."""
+"""The limit of the threads that read facts. They wait for threads that read rows. If both kinds
+had the same limit, the first kind could use it up, and then all threads would wait."""
 _numbers = count(1)
 
 
@@ -72,13 +73,13 @@ class LivePage:
         """Set when the facts have to be read anew by a new reader; then replaced by a new event."""
         self._is_closed = False
         self._took = 0.0
-        """The processor time of the latest reading of the facts, in seconds."""
+        """How much processor time, in seconds, the latest reading of the facts took."""
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._use_of_rows, self._use_of_facts = Lock(), Lock()
         """Held by a thread while it reads rows or facts, even if the page has been closed."""
         self._pausing = Event()
-        """Set while no rows are being read or sent. Otherwise, the facts wait."""
+        """Set while no rows are being read or sent. A thread that reads facts waits for it."""
         self._grown, self._woken = trio.Event(), trio.Event()
         """`_grown` is set when there are rows that the facts do not include; `_woken` is set when
         there are new facts."""

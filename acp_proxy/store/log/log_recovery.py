@@ -35,7 +35,7 @@ _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _STEP = 1 << 16
 """How many bytes of a tail are indexed between two checks whether to stop."""
 _WORTH = 4
-"""A tail is made anew if it becomes shorter by at least `_WORTH` times its new length."""
+"""A reader starts a new tail if this saves at least `_WORTH` times the length of the new tail."""
 _NO_LOCKS = (
     "it was not finished, and this system has no locks to tell whether its recorder still runs; "
     "open it on Linux or macOS, which finishes it"
@@ -277,8 +277,8 @@ class LogTail:
     """The part of a log that is not in the database yet, as frames in temporary tables.
 
     A recorder, or a reader that finishes the recording, may move frames from the log to the
-    database at any time. So the tail is part of one read transaction, which does not see what is
-    moved: each frame is either in the rows or in the tail.
+    database at any time. The tail is written in the transaction in which the rows are read, and
+    this transaction does not see moved frames. So each frame is either in the rows or in the tail.
 
     Args:
         connection: the database with the rows, outside of any transaction; an empty database
@@ -318,11 +318,11 @@ class LogTail:
         """Indexes the new part of the log.
 
         Args:
-            must_stop: returns whether to stop indexing; called now and then.
+            must_stop: returns whether to stop early; called before each `_STEP` bytes.
 
         Raises:
-            LogMoved: the tail has to be made anew, for example since the log was emptied, or it
-                would be much shorter.
+            LogMoved: the reader has to start a new tail, because the log was emptied, the rows of
+                this tail are lost, a new tail is much shorter, or a user has changed the database.
         """
         end, indexer = self._log.end, self.indexer  # a fast conversation would be read without end
         self._check(end)
@@ -338,13 +338,13 @@ class LogTail:
             self.indexer.settle()
 
     def _check(self, end: int) -> None:
-        """Raises `LogMoved` if the tail has to be made anew, or could be much shorter.
+        """Raises `LogMoved` if the reader has to start a new tail; see `read`.
 
         Args:
             end: the end of the log.
         """
         self._log.check()
-        if not self._connection.in_transaction:  # SQLite has rolled back after an error
+        if not self._connection.in_transaction:  # SQLite has rolled the tail back
             raise LogMoved
         version, before = self._data_version(), self._moved_to
         if version == self._version:

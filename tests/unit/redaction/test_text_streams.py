@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_secret_is_masked_in_a_stream_that_began_before_it_was_known() -> None:
-    """A secret that is recognized during a streamed text is masked in later chunks of the text."""
+    """If a secret is recognized while a text is streamed, it is masked in all later chunks."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))

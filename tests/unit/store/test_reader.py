@@ -182,7 +182,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_a_reader_begins_again_only_if_its_tail_becomes_much_shorter(tmp_path: Path) -> None:
-    """While a recorder lags behind, each frame that it indexes costs a follower nothing."""
+    """If a recorder has indexed only a small part of its log, a reader does not begin again."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -217,8 +217,8 @@ def test_a_note_is_seen_while_a_recorder_lags_behind(tmp_path: Path) -> None:
             assert texts(reader)[-1] == chunk(1)[:-1]
 
 
-def test_a_tail_that_was_rolled_back_is_made_anew(tmp_path: Path) -> None:
-    """If SQLite rolls back the tail, for instance since a disk is full, a reader loses no frame."""
+def test_a_reader_starts_a_new_tail_after_a_rollback(tmp_path: Path) -> None:
+    """If SQLite rolls back a reader's transaction after an error, the reader loses no frame."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index(1)
