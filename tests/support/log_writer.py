@@ -28,7 +28,7 @@ from acp_proxy.store.files import database
 from acp_proxy.store.indexing.earlier_rows import mask_earlier
 from acp_proxy.store.indexing.indexer import BATCH, Indexer
 from acp_proxy.store.log.log_reader import LogReader
-from tests.support.indexed_rows import empty_database
+from tests.support.indexed_rows import empty_database, new_database
 
 if TYPE_CHECKING:
     import sqlite3
@@ -142,14 +142,23 @@ class LogWriter:
 
     def finish(self) -> None:
         """Indexes the rest of the log, closes the database and removes the log."""
-        connection = self._database()
+        if self.path.exists():
+            connection = database.create(self.path)
+            self._finish(connection)
+            database.close(connection)
+        else:  # in memory, which is faster
+            with new_database() as connection:
+                self._finish(connection)
+                self.path.touch(0o600)
+                self.path.write_bytes(connection.serialize())
+        self.log_path.unlink()
+
+    def _finish(self, connection: sqlite3.Connection) -> None:
         indexer = Indexer(connection, LogReader(self._fd))
         while indexer.step():
             pass
         indexer.settle()
         mask_earlier(indexer)
-        database.close(connection)
-        self.log_path.unlink()
 
     def _database(self) -> sqlite3.Connection:
         if not self.path.exists():
