@@ -23,7 +23,6 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, candidates, make_private
 from acp_proxy.store.copies.text_export import write_text_form
 from acp_proxy.store.reader import RecordingReader
 
-_QUICKLY = 1
 _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
 
@@ -115,7 +114,7 @@ def delivered(data: bytes, job: Job) -> JobVerdict:
 
 
 def _to_bytes(value: tuple[Any, Any]) -> bytes:
-    return zlib.compress(pickle.dumps(value), _QUICKLY)
+    return zlib.compress(pickle.dumps(value), level=1)
 
 
 def _from_bytes(data: bytes) -> Any:

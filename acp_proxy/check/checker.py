@@ -44,8 +44,6 @@ from acp_proxy.store.reader import RecordingReader
 _QUICK_NS = 20 * 10**9
 """While a request other than a prompt is open, a silence of this many nanoseconds counts as a
 hang."""
-_LOST = ("unrecorded", "damaged")
-"""Actions in a recorder's notes. After such an action, frames are missing in the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
@@ -171,7 +169,8 @@ class Checker(Listener):
             self._conversation.peer_left(AGENT, self._hung(event.t_ns))
         if event.kind == "eof" and (ended := _DIRECTIONS.get(event.data.get("stream", ""))):
             self._conversation.ended_streams[ended] = event.seq
-        if event.kind == "gap" or event.data.get("action") in _LOST:
+        # After these, frames are missing in the recording.
+        if event.kind == "gap" or event.data.get("action") in ("unrecorded", "damaged"):
             self._conversation.has_gap = True
 
     def _hung(self, t_ns: int) -> list[int]:

@@ -32,7 +32,6 @@ _INKS = {
 }  # fmt: skip
 _SENDERS = {"client": Ink.TO_AGENT, "agent": Ink.TO_CLIENT}
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
-_FORM_INKS = {TextForm.NOTE: Ink.FAINT}
 _MOST_LINES = 12
 """How many lines of output are printed without ``--full``."""
 _READABLE = 120
@@ -333,7 +332,7 @@ def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
                 yield [*rendered(line)]
             else:
                 inks = _DIFF_INKS if block.form is TextForm.DIFF else {}
-                ink = Ink.STDERR if is_code else _FORM_INKS.get(block.form)
+                ink = Ink.STDERR if is_code else {TextForm.NOTE: Ink.FAINT}.get(block.form)
                 yield [GUTTER, piece(line, inks.get(line[:1], ink))]
 
 

@@ -102,5 +102,5 @@ def test_rows_can_be_temporary() -> None:
     """The rows of a text form that a command reads are in memory, not in a file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
-    assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)
+    assert connection.execute("SELECT count(*) FROM frame_rows").fetchone() == (0,)
     connection.close()
