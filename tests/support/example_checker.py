@@ -155,7 +155,7 @@ def judge_lines(lines: list[str], gap_ms: float = 1000) -> list[Finding]:
 
 def reader_of(lines: list[str], gap_ms: float = 1000) -> RecordingReader:
     """Opens the lines of an example as a recording."""
-    return RecordingReader(Path("judged.jsonl"), iter(text_form_of(lines, gap_ms)))
+    return RecordingReader(Path("judged.jsonl"), iter(text_form_of(lines, gap_ms)), unredacted=True)
 
 
 def text_form_of(lines: list[str], gap_ms: float = 1000) -> list[bytes]:
