@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import functools
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGE = "acp_proxy"
+
+
+@functools.cache
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """Returns all nodes of a syntax tree. Several tests need them, so they are kept."""
+    return [*ast.walk(tree)]
 
 
 @frozen
@@ -48,7 +55,7 @@ class Source:
         A module of another package, such as trio, has the name that the import statement contains.
         """
         if module not in self._imported:
-            nodes = ast.walk(self.modules[module])
+            nodes = nodes_of(self.modules[module])
             self._imported[module] = {name for node in nodes for name in self._names(node)}
         return self._imported[module]
 
@@ -154,7 +161,7 @@ def shared_class_names(source: Source) -> list[str]:
     """Returns names of public classes that several modules define."""
     places: dict[str, list[str]] = defaultdict(list)
     for module, tree in source.modules.items():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module)
     return [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
@@ -166,7 +173,7 @@ def old_names(source: Source, names: Collection[str]) -> list[str]:
     results = []
     for module, tree in source.modules.items():
         used = dict.fromkeys(module.split("."), 0)
-        used |= {name: line for node in ast.walk(tree) for name, line in _names(node)}
+        used |= {name: line for node in nodes_of(tree) for name, line in _names(node)}
         results += [
             f"{module}:{line} uses {name}"
             for name, line in used.items()
@@ -276,7 +283,7 @@ _EXECUTES = ("execute", "executemany", "executescript")
 
 def lines_with_sql(tree: ast.Module) -> list[int]:
     """Returns the lines of a module that contain or run SQL, without comments and docstrings."""
-    nodes = [*ast.walk(tree)]
+    nodes = nodes_of(tree)
     prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     actual = []
     for node in nodes:
@@ -298,7 +305,7 @@ def oversized(source: Source) -> list[str]:
         results += [module] * (path.read_bytes().count(b"\n") > 400)
         results += [
             f"{module}: {node.name}"
-            for node in ast.walk(tree)
+            for node in nodes_of(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             and (node.end_lineno or 0) - node.lineno >= 80
         ]

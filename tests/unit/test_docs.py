@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -614,6 +615,7 @@ def slug(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
 
 
+@cache
 def anchors(text: str) -> set[str]:
     """Returns the anchors of a page."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
