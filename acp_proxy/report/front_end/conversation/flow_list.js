@@ -52,7 +52,8 @@ export class FlowList extends VirtualList {
       const kept = Math.abs(away) < 1 ? active : geometry.indexAt(offset);
       if (!this.measure()) break;
       this.layOut(geometry.viewport, "kept");
-      if (this.follows) continue;
+      // A list that is not laid out yet shows the active row later; see `onResize`.
+      if (this.follows || !geometry.viewport) continue;
       const moved = this.geometry.topOf(kept) + offset - geometry.topOf(kept);
       const isFree = this.isLeft || active < 0;
       const near = isFree ? moved : this.geometry.offsetFor(active, moved, "nearest");
