@@ -42,7 +42,10 @@ recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the
 	@for name in tour edit-rejected; do \
 		$(BIN)/acp-proxy transcript recordings/$$name.db >tests/data/transcripts/$$name.md; done
 
-test: $(COMPILED) ## every test, JOBS=N at a time (one more than there are cores, since many wait)
+# The packages from npm are installed beside those of Python, which leave a core idle.
+test: ## every test, JOBS=N at a time (one more than there are cores, since many wait)
+	@test -z "$(PYTHON)" || $(PYTHON) -m tests.support.npm_packages & \
+		$(MAKE) --no-print-directory $(COMPILED); made=$$?; wait; exit $$made
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 fast: $(COMPILED) ## the tests that take no time

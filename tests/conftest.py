@@ -31,7 +31,7 @@ pytest.register_assert_rewrite(
     "tests.support.labelled_transcripts", "tests.support.playbook", "tests.support.fault_playbook"
 )
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=10, database=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=7, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)
 settings.load_profile("ci")
 os.environ["PAGER"] = "cat"  # nobody would quit a pager on the terminals of tests

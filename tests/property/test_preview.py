@@ -82,7 +82,7 @@ def test_any_bytes_have_a_preview(
     assert is_plain(preview(raw, kind, method, error))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(method=st.sampled_from(METHODS), value=VALUES)
 def test_any_message_has_a_preview(method: str, value: Any) -> None:
     """`log` prints any params as one line without control characters."""
@@ -99,7 +99,7 @@ def test_a_damaged_message_has_a_preview(example: Any, data: st.DataObject) -> N
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(update=st.sampled_from(sorted(UPDATES)), value=st.dictionaries(WORDS, VALUES, max_size=6))
 def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
     """The line that `log` prints for a session update names the update's kind."""

@@ -148,6 +148,7 @@ class LogWriter:
             database.close(connection)
         else:  # in memory, which is faster
             with new_database() as connection:
+                connection.execute("PRAGMA secure_delete=ON")  # as `database.create` sets it
                 self._finish(connection)
                 self.path.touch(0o600)
                 self.path.write_bytes(connection.serialize())

@@ -1,7 +1,11 @@
-"""Installs packages from npm for tests, in the versions of the lock in ``integration/npm``."""
+"""Installs packages from npm for tests, in the versions of the lock in ``integration/npm``.
+
+`make test` runs this module while it sets up Python.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import platform
@@ -74,3 +78,8 @@ def _check_installed(directory: Path) -> None:
     locked = json.loads((_NPM / "package-lock.json").read_text())["packages"]
     hashes = {place: package["integrity"] for place, package in installed.items()}
     assert hashes.items() <= {p: results.get("integrity") for p, results in locked.items()}.items()
+
+
+if __name__ == "__main__":  # a test that needs the packages says why they are missing
+    with contextlib.suppress(MissingPackages):
+        installed_packages()

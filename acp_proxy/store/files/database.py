@@ -339,8 +339,8 @@ def _empty(*, with_views: bool = True) -> sqlite3.Connection:
     """Returns an empty database to copy; a copy is made 40 times as fast as a new database.
 
     Args:
-        with_views: whether the database has the views for users. SQLite parses their definitions
-            for each connection, which takes most of the time of opening a short text form.
+        with_views: whether the database has the views for users. Without them, a short text form
+            is opened in three quarters of the time, since SQLite parses no views.
     """
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     atexit.register(connection.close)
