@@ -31,7 +31,7 @@ class Rule:
 
     id: str
     by: Literal["client", "agent", "either"]
-    """The side that has to follow the rule. ``either`` is also used for a rule whose findings may
+    """The side that has to follow the rule. ``either`` means both sides, or that a finding may
     name no side."""
     severity: Severity
     """The highest severity of the rule's findings."""

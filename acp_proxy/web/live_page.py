@@ -27,8 +27,8 @@ from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
 _NEXT_S, _POLL_S, _REST_S = 0.1, 0.15, 2.0
-"""The seconds from one check of a recording to the next check: `_REST_S` if no recorder runs,
-`_NEXT_S` if the check has found that the log has grown, otherwise `_POLL_S`."""
+"""The pauses, in seconds, between two checks of a recording: `_REST_S` if no recorder runs,
+`_NEXT_S` if the log has grown since the check before, otherwise `_POLL_S`."""
 _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
 _LEAST_S, _SHARE = 0.25, 3
@@ -73,7 +73,7 @@ class LivePage:
         """Set when the facts have to be read anew by a new reader; then replaced by a new event."""
         self._is_closed = False
         self._took = 0.0
-        """How much processor time, in seconds, the latest reading of the facts took."""
+        """The processor time, in seconds, of the latest reading of the facts."""
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._use_of_rows, self._use_of_facts = Lock(), Lock()

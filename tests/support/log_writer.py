@@ -143,15 +143,14 @@ class LogWriter:
     def finish(self) -> None:
         """Indexes the rest of the log, closes the database and removes the log."""
         if self.path.exists():
-            connection = database.create(self.path)
+            connection = self._database()
             self._finish(connection)
             database.close(connection)
         else:  # in memory, which is faster
             with new_database() as connection:
                 connection.execute("PRAGMA secure_delete=ON")  # as `database.create` sets it
                 self._finish(connection)
-                self.path.touch(0o600)
-                self.path.write_bytes(connection.serialize())
+                self._place(connection.serialize())
         self.log_path.unlink()
 
     def _finish(self, connection: sqlite3.Connection) -> None:
@@ -163,9 +162,12 @@ class LogWriter:
 
     def _database(self) -> sqlite3.Connection:
         if not self.path.exists():
-            self.path.touch(0o600)
-            self.path.write_bytes(empty_database())
+            self._place(empty_database())
         return database.create(self.path)
+
+    def _place(self, data: bytes) -> None:
+        self.path.touch(0o600)
+        self.path.write_bytes(data)
 
     def _record(self, kind: int, stream: int, payload: bytes) -> None:
         header = HEADER.pack(

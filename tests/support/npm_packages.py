@@ -1,4 +1,4 @@
-"""Installs packages from npm for tests, in the versions of the lock in ``integration/npm``.
+"""Installs the npm packages that the tests need, in the versions that ``integration/npm`` locks.
 
 `make test` runs this module while it sets up Python.
 """

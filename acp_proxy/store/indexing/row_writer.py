@@ -228,7 +228,7 @@ class RowWriter:
         return {seq for (seq,) in self.connection.execute(sql, (json.dumps(seqs),))}
 
     def commit(self) -> None:
-        """Writes all collected rows in one transaction; into a tail, in the reader's transaction.
+        """Writes all collected rows in one transaction; for a tail, in that of the reader.
 
         Raises:
             sqlite3.Error: nothing was written. The rows are kept for the next commit. A tail is

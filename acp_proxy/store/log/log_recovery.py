@@ -338,7 +338,7 @@ class LogTail:
             self.indexer.settle()
 
     def _check(self, end: int) -> None:
-        """Raises `LogMoved` if the reader has to start a new tail; see `read`.
+        """Raises `LogMoved` if the reader must read the log into a new tail; see `read`.
 
         Args:
             end: the end of the log.

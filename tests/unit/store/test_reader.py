@@ -182,7 +182,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_a_reader_begins_again_only_if_its_tail_becomes_much_shorter(tmp_path: Path) -> None:
-    """If a recorder has indexed only a small part of its log, a reader does not begin again."""
+    """After a recorder has indexed a small part of its log, a reader keeps the tail that it has."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -218,7 +218,7 @@ def test_a_note_is_seen_while_a_recorder_lags_behind(tmp_path: Path) -> None:
 
 
 def test_a_reader_starts_a_new_tail_after_a_rollback(tmp_path: Path) -> None:
-    """If SQLite rolls back a reader's transaction after an error, the reader loses no frame."""
+    """A reader has every frame even after SQLite has rolled back its transaction."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index(1)
