@@ -137,6 +137,15 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
     assert outcomes == {False, True}
 
 
+def test_only_sqlite_looks_for_the_ends_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables and views are created without the search that sqlite-utils makes at each character."""
+    monkeypatch.delattr(sqlite3, "complete_statement")
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        migrations.apply(Database(connection))
+        names = {name for (name,) in rows(connection, "SELECT name FROM sqlite_master")}
+        assert set(CONTRACT) <= names
+
+
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
     """If a database of version 1 is migrated, all of its rows are kept."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
