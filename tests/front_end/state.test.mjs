@@ -112,8 +112,11 @@ test("if a filter hides the selected row, the first shown row is selected until 
   state.select(1);
   await state.setFilter("134");
   assert.equal(state.row, 1);
+  const rows = [];
+  state.on("shown", () => rows.push(state.row));
   await state.setFilter("34");
   assert.deepEqual([state.row, told], [3, ["row", "shown", "shown", "row"]]);
+  assert.deepEqual(rows, [3]);  // views draw the selection with the rows
   await state.setFilter("");
   assert.equal(state.row, 1);
   state.setRange([20, 30]);

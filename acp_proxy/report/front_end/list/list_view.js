@@ -59,8 +59,7 @@ export class ListView {
     const numbers = String(this.recording.lastSeq).length;
     this.list.body.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
     const last = this.recording.numbers("t_ns").at(this.recording.rows - 1) || 0;
-    const digits = secondsInWords(last).length;
-    this.list.body.style.setProperty("--time-width", `${Math.max(4, digits)}ch`);
+    this.list.body.style.setProperty("--time-width", `${secondsInWords(last).padStart(4).length}ch`);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.items = buildItems(this.recording, this.state.shown, this.opened, this.items, from);
     const place = hasGrown ? "kept" : "center";

@@ -29,8 +29,6 @@ import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/virtual_l
  * @property {number} held how many frames wait in the proxy after it
  */
 
-/** The rules that are broken by an update after the end of its turn. */
-const LATE = new Set(["turn.update-late", "cancel.update-after"]);
 /** For each kind of item of a list, the kind of item in the diagram. @type {Item["kind"][]} */
 const DRAWN_KINDS = ["gap", "turn", "frame", "frame"];
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
@@ -104,7 +102,7 @@ export function debtsOf({ rows, isOpen }, spans) {
  */
 export function lateUpdates(recording) {
   const problems = /** @type {{rule: string, seq: number}[]} */ (recording.meta.summary.problems);
-  const late = problems.filter(({ rule }) => LATE.has(rule));
+  const late = problems.filter(({ rule }) => /^(turn\.update-late|cancel\.update-after)$/.test(rule));
   return new Set(late.map(({ seq }) => recording.rowOf(seq)));
 }
 

@@ -246,9 +246,12 @@ export class State {
     const isWithin = (/** @type {number} */ row) => times.at(row) >= from && times.at(row) <= to;
     const rows = this.applied.rows.subarray(lowerBound(this.applied.rows, this.earliest));
     this.shown = this.range ? rows.filter(isWithin) : rows;
+    const before = this.row;
+    // Set first, so that the views draw the rows and the selection at once.
+    if (change === "shown" && before >= 0) this.row = this.rowAmongShown(this.wanted);
     this.findStops();
     this.tell(change);
-    if (change === "shown" && this.row >= 0) this.set("row", this.rowAmongShown(this.wanted));
+    if (this.row !== before) this.tell("row");
   }
 
   /** @param {Change} change */
