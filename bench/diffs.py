@@ -17,6 +17,7 @@ from attrs import frozen
 
 from acp_proxy.diff.diff import diff
 from acp_proxy.store.reader import RecordingReader
+from bench.subjects import in_own_process
 from tests.support.log_writer import LogWriter, notification, request, result, text
 from tests.support.million_frames import record_million
 
@@ -59,9 +60,12 @@ class DiffTime:
 def measure_diffs(rounds: int, frames: int = FRAMES) -> list[DiffTime]:
     """Measures both pairs of recordings."""
     with tempfile.TemporaryDirectory(prefix="acp-bench-") as directory:
-        chats = [record_million(Path(directory) / f"chat-{side}.db", frames) for side in "ab"]
+        chats = [
+            in_own_process(record_million, Path(directory) / f"chat-{side}.db", frames)
+            for side in "ab"
+        ]
         calls = [
-            _record_calls(Path(directory) / f"calls-{side}.db", frames, seed)
+            in_own_process(_record_calls, Path(directory) / f"calls-{side}.db", frames, seed)
             for seed, side in enumerate("ab")
         ]
         return [_measured("chat", chats, rounds), _measured("calls", calls, rounds)]

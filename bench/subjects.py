@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -20,6 +22,8 @@ from bench.build import BenchError
 from bench.window import watched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench.build import Programs
     from bench.cases import Case
 
@@ -62,6 +66,12 @@ def proxy(name: str = "acp-proxy", *options: str) -> Subject:
     """Return acp-proxy as it is installed beside this interpreter, with some options."""
     command = (str(PROXY), "record", "-o", f"{{tmp}}/{RECORDING}", *options, "--")
     return Subject(name, command, records=True, is_special=bool(options))
+
+
+def in_own_process(make: Callable[..., Path], *arguments: Any) -> Path:
+    """Call a function in a new process, so that its memory is not counted as that of a subject."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(make, *arguments).result()
 
 
 def touched() -> Subject:
