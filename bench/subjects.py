@@ -69,7 +69,7 @@ def proxy(name: str = "acp-proxy", *options: str) -> Subject:
 
 
 def in_own_process(make: Callable[..., Path], *arguments: Any) -> Path:
-    """Call a function in a new process, so that its memory is not counted as that of a subject."""
+    """Call a function in a new process, so that its memory is not counted for a subject."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(make, *arguments).result()
 

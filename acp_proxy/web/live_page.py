@@ -27,8 +27,8 @@ from acp_proxy.web.recordings_feed import name_of, state_of
 from acp_proxy.web.streaming import begin, piece, while_open
 
 _NEXT_S, _POLL_S, _REST_S = 0.1, 0.15, 2.0
-"""The pauses, in seconds, between two checks of a recording: `_REST_S` if no recorder runs,
-`_NEXT_S` if the log has grown since the check before, otherwise `_POLL_S`."""
+"""The pause between two checks of a recording, in seconds: `_REST_S` if no recorder runs, `_NEXT_S`
+if the log has grown since the previous check, otherwise `_POLL_S`."""
 _WAITS_S = 0.4
 """The shortest time, in seconds, between two computations of who has to act."""
 _LEAST_S, _SHARE = 0.25, 3

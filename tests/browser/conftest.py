@@ -37,7 +37,7 @@ FLAGS = (
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Starts an installed Chromium without visible windows.
+    """Starts the installed Chromium in headless mode.
 
     Chromium ends before the tests of other directories run. While Playwright runs, this thread has
     an event loop of asyncio, and no other event loop can start.

@@ -181,7 +181,7 @@ def test_a_conversation_opens_at_its_top(
 def test_a_conversation_that_is_drawn_before_it_has_a_size_opens_at_its_top(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    """A report page opens at its top even if the conversation is drawn before it is measured."""
+    """A report page opens at its top, even if the conversation is measured after it is drawn."""
     window = visit.window(viewport={"width": 1440, "height": 800})
     window.page.add_init_script(LATE_SIZE)
     page = window.open(report(DIRECTORY / "hang.db", tmp_path))

@@ -228,7 +228,9 @@ class RowWriter:
         return {seq for (seq,) in self.connection.execute(sql, (json.dumps(seqs),))}
 
     def commit(self) -> None:
-        """Writes all collected rows in one transaction; for a tail, in that of the reader.
+        """Writes all collected rows in one transaction.
+
+        The rows of a tail are written in the transaction in which the reader reads.
 
         Raises:
             sqlite3.Error: nothing was written. The rows are kept for the next commit. A tail is

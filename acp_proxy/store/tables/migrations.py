@@ -13,8 +13,8 @@ from acp_proxy.store.tables.schema import APPLICATION_ID, AS_STORED, frames_sele
 migrations = Migrations("acp_proxy")
 
 
-# Within a transaction, sqlite-utils would look for the end of each statement at every character. No
-# transaction is needed, since a database has its tables from the start, as a copy of one in memory.
+# In a transaction, sqlite-utils looks for the ends of statements character by character, which is
+# slow. No transaction is needed: the tables are made in memory, and a new database is a copy.
 @migrations(name="0001_recordings", transactional=False)
 def create_tables(db: Database) -> None:
     """Creates the tables of version 1, and the views as they are now."""

@@ -218,7 +218,7 @@ def test_a_note_is_seen_while_a_recorder_lags_behind(tmp_path: Path) -> None:
 
 
 def test_a_reader_starts_a_new_tail_after_a_rollback(tmp_path: Path) -> None:
-    """A reader has every frame even after SQLite has rolled back its transaction."""
+    """If SQLite rolls back the transaction of a reader, the reader still reads every frame."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index(1)

@@ -138,7 +138,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
 
 def test_only_sqlite_looks_for_the_ends_of_statements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables and views are created without the search that sqlite-utils makes at each character."""
+    """While tables and views are created, only SQLite looks for the ends of statements."""
     monkeypatch.delattr(sqlite3, "complete_statement")
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         migrations.apply(Database(connection))
