@@ -95,9 +95,13 @@ class DiagnosisContext:
         first = bisect_left(self._stderr, span[0])
         return self._stderr[first : bisect_right(self._stderr, span[1])]
 
+    @cached_property
+    def _asks(self) -> list[int]:
+        return sorted(ask.request_seq for ask in exchanges(self.reader, direction="to-client"))
+
     def asks_within(self, span: Span) -> bool:
         """Whether the agent sent a request within a span of frames."""
-        return any(exchanges(self.reader, direction="to-client", span=span, most=1))
+        return bisect_left(self._asks, span[0]) < bisect_right(self._asks, span[1])
 
     @cached_property
     def unanswered(self) -> list[OpenRequest]:

@@ -1,7 +1,7 @@
 """Counts frames, tracks tool calls and sums up the agent's work, in the pass over frames."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
 from attrs import define, field
@@ -85,10 +85,9 @@ class CallLog:
 
     def tallies(self) -> list[ToolTally]:
         """Returns the number of calls of each kind, the most frequent first."""
-        tallies: dict[str, Counter[str]] = {}
+        tallies = defaultdict[str, Counter[str]](Counter)
         for call in self.calls:
-            statuses = tallies.setdefault(call.kind or call.tool or "other", Counter())
-            statuses[call.status or "no status"] += 1
+            tallies[call.kind or call.tool or "other"][call.status or "no status"] += 1
         every = [ToolTally(kind, sum(n.values()), dict(n)) for kind, n in tallies.items()]
         return sorted(every, key=lambda tally: (-tally.count, tally.kind))
 

@@ -6,7 +6,6 @@ locked.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
 from acp_proxy.base.limits import LINE_EDGE
 from acp_proxy.protocol.jsonrpc import Direction
@@ -226,12 +225,13 @@ def updates_with(rows: Rows, text: bytes, spans: Iterable[Span], most: int) -> I
         spans: the first and the last frame number of each range.
         most: the largest size of an update, in bytes.
     """
-    sql = (  # the plus sign hides the index of methods, which would find all updates
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = 'to-client'"
-        " AND +method = 'session/update' AND size <= ? AND instr(raw, ?)"
+    # The rarest condition comes first, since SQLite checks them in this order. The plus sign hides
+    # the index of methods, which would find all updates.
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND size <= ? AND instr(raw, ?)"
+        " AND stream = 'to-client' AND +method = 'session/update'"
     )
-    rows_of = (rows.query(sql, (*span, most, text)) for span in spans)
-    return (row["seq"] for row in chain.from_iterable(rows_of))
+    return (row["seq"] for span in spans for row in rows.query(sql, (*span, most, text)))
 
 
 def stray_errors(rows: Rows, most: int) -> list[int]:
@@ -251,7 +251,7 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
     """Returns number and stream of each direction's last frame if the frame has no newline."""
     sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
-    last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
+    last = (row for direction in Direction for row in rows.query(sql, (direction.value,)))
     return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
 
 

@@ -465,6 +465,27 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     assert judged(chat) == expected
 
 
+def test_requests_of_the_agent_are_read_once_for_all_empty_turns(chat: LogWriter) -> None:
+    """Of slow turns without text, `show` ignores those with a request, which it reads only once."""
+    opened(chat)
+    for turn, asks in enumerate([False, True, False], start=2):
+        chat.to_agent(request(turn, "session/prompt", sessionId="s", prompt=[text("go")]))
+        if asks:
+            chat.to_client(request(7, "fs/read_text_file", sessionId="s", path="/srv/a"))
+            chat.to_agent(result(7, content="a"))
+        chat.t_ns += 900 * MS
+        chat.to_client(result(turn, stopReason="end_turn"))
+    leaves(chat)
+    chat.close()
+    chat.abandon()
+    with RecordingReader(chat.path) as reader:
+        read: list[str] = []
+        reader.connection.set_trace_callback(read.append)
+        findings = summarize(reader).findings
+    assert [f.seq for f in findings if f.rule == "answer.empty-turn"] == [7, 13]
+    assert len([sql for sql in read if "FROM exchanges WHERE direction = 'to-client'" in sql]) == 1
+
+
 @pytest.mark.parametrize(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
