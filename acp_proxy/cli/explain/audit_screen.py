@@ -130,15 +130,15 @@ def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action
     seqs = {action.id: action.seq for action in audit.actions}
     many = len({action.session for action in audit.actions}) > 1
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
-    times = [cell(_time(recording, action), Ink.FAINT) for action in actions]
     marked = [_what(action) for action in actions]
     warnings = max((len(word) for each in marked for word, _ in each), default=0)
     has_paths = not _WITH_PATHS.isdisjoint(kinds)
     marks = [*map(_directory, actions)]
-    places = [_marked([mark] if {*marks} != {("", ".")} else []) for mark in marks]
+    is_elsewhere = {*marks} != {("", ".")}
+    places = [_marked([mark] if is_elsewhere else []) for mark in marks]
     remarks = [cell(_remarks(action, seqs), Ink.FAINT) for action in actions]
     return [
-        Column("at", times, rank=3),
+        Column("at", [cell(_time(recording, a), Ink.FAINT) for a in actions], rank=3),
         Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
         Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
         Column("session", sessions, rank=7),
