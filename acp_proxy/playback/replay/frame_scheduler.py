@@ -212,12 +212,12 @@ class FrameScheduler:
             return True
         answered = {answer.exchange for answer in head.answers}
         exempt = self._schedule.exempt
-        return bool(answered) and answered <= exempt.prevented | exempt.skipped
+        return bool(answered) and answered - exempt.prevented <= exempt.skipped
 
     def _unasked(self, head: Step) -> set[int]:
         """Returns the exchanges that a frame answers and whose requests have not come."""
-        answered = {answer.exchange for answer in head.answers}
-        return answered - self._schedule.exempt.prevented - self._requests.live_ids.keys()
+        answered = {a.exchange for a in head.answers} - self._schedule.exempt.prevented
+        return {exchange for exchange in answered if exchange not in self._requests.live_ids}
 
     def _can_pass(self, track: Track, step: Step) -> bool:
         """Whether the frames that follow a client's message on a track may go out."""
