@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.base.wording import counted
 from acp_proxy.explain.pauses import Pauses
 from acp_proxy.recording.log_format import STDERR
 from acp_proxy.store.reader import RecordingReader
@@ -135,7 +136,7 @@ def test_the_page_has_the_steps_of_transcript(window: Visit, path: Path, tmp_pat
         if item["type"] == "section":
             assert f"Turn {item['turn']}: {item['state']}" in words or item["turn"] is None
             steps = kinds.index(None, place + 1) - place - 1
-            heading = f"History, loaded by #{item['loaded_by']} · {steps} steps"
+            heading = f"History, loaded by #{item['loaded_by']} · {counted(steps, 'step')}"
             assert (heading in words) == (item["loaded_by"] is not None)
             continue
         assert ("past" in it["classes"]) == ("history" in item["remarks"])

@@ -28,7 +28,7 @@ TIMEOUT_MS = 30_000
 
 
 _LIMITED = """(argument) => Promise.race([(%s)(argument), new Promise((_, fail) => {
-  setTimeout(() => fail(new Error("no answer within two minutes")), 120_000);
+  setTimeout(() => fail(new Error("no answer within ten minutes")), 600_000);
 })])"""
 """Limits the wait for a promise; Playwright alone would wait without end."""
 
