@@ -225,8 +225,8 @@ def updates_with(rows: Rows, text: bytes, spans: Iterable[Span], most: int) -> I
         spans: the first and the last frame number of each range.
         most: the largest size of an update, in bytes.
     """
-    # The rarest condition comes first, since SQLite checks them in this order. The plus sign hides
-    # the index of methods, which would find all updates.
+    # SQLite checks the conditions in this order, and few lines contain the text. The plus sign
+    # prevents the use of the index of methods, which would find all updates.
     sql = (
         "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND size <= ? AND instr(raw, ?)"
         " AND stream = 'to-client' AND +method = 'session/update'"

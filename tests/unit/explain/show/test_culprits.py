@@ -465,8 +465,8 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     assert judged(chat) == expected
 
 
-def test_requests_of_the_agent_are_read_once_for_all_empty_turns(chat: LogWriter) -> None:
-    """Of slow turns without text, `show` ignores those with a request, which it reads only once."""
+def test_the_agents_requests_are_read_once_for_all_empty_turns(chat: LogWriter) -> None:
+    """`show` reports slow turns that have neither text nor requests; it reads requests once."""
     opened(chat)
     for turn, asks in enumerate([False, True, False], start=2):
         chat.to_agent(request(turn, "session/prompt", sessionId="s", prompt=[text("go")]))
